@@ -1,0 +1,1 @@
+//! Checks between authorization and storage.

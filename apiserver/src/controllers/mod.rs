@@ -1,0 +1,1 @@
+//! The controllers that every cluster has: garbage collection, namespaces, service accounts, endpoints.

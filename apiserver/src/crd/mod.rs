@@ -1,0 +1,1 @@
+//! CustomResourceDefinitions: validation, defaulting, conditions, and the resources they define.

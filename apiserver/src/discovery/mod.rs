@@ -1,0 +1,1 @@
+//! Discovery documents, plain and aggregated.

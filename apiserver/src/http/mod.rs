@@ -1,0 +1,1 @@
+//! The way in: TLS and the in-process service, routing, negotiation.

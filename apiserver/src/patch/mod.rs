@@ -1,0 +1,1 @@
+//! JSON patch, merge patch, strategic merge patch.

@@ -1,0 +1,1 @@
+//! What each verb does to an object, for every kind alike.

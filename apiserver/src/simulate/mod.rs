@@ -1,0 +1,1 @@
+//! Simulated workloads: pods that become ready without a node.

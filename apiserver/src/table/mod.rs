@@ -1,0 +1,1 @@
+//! Lists and objects as Table and PartialObjectMetadata.

@@ -1,0 +1,1 @@
+//! The attribute macros and derives of Kubewright.

@@ -1,0 +1,1 @@
+//! A framework for Kubernetes operators: one attribute declares a controller.

@@ -1,0 +1,1 @@
+//! Tests of Kubernetes operators against an API server in the process.

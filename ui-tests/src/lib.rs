@@ -1,0 +1,1 @@
+//! What must not compile, and what the compiler says about it.
