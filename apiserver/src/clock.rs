@@ -37,7 +37,11 @@ impl Clock {
     /// A clock that starts at `base` and whose randomness follows from `seed` alone.
     #[must_use]
     pub fn new(base: Timestamp, seed: u64) -> Self {
-        Self(Arc::new(Inner { base, started: Instant::now(), random: Mutex::new(seed) }))
+        Self(Arc::new(Inner {
+            base,
+            started: Instant::now(),
+            random: Mutex::new(seed),
+        }))
     }
 
     /// The wall-clock time now.
@@ -74,7 +78,14 @@ impl Clock {
         let bits = (u128::from(self.next_u64()) << 64) | u128::from(self.next_u64());
         let bits = (bits & !(0xF << 76) & !(0b11 << 62)) | (0x4 << 76) | (0b10 << 62);
         let hex = format!("{bits:032x}");
-        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        format!(
+            "{}-{}-{}-{}-{}",
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..]
+        )
     }
 
     /// `length` random characters that may end a name, as the server appends to `generateName`.

@@ -29,12 +29,20 @@ impl Cause {
 
     /// `Required value` or `Required value: <detail>`.
     pub fn required(field: impl Into<String>, detail: impl AsRef<str>) -> Self {
-        Self { reason: "FieldValueRequired", message: with_detail("Required value", detail.as_ref()), field: field.into() }
+        Self {
+            reason: "FieldValueRequired",
+            message: with_detail("Required value", detail.as_ref()),
+            field: field.into(),
+        }
     }
 
     /// `Forbidden: <detail>`.
     pub fn forbidden(field: impl Into<String>, detail: impl AsRef<str>) -> Self {
-        Self { reason: "FieldValueForbidden", message: with_detail("Forbidden", detail.as_ref()), field: field.into() }
+        Self {
+            reason: "FieldValueForbidden",
+            message: with_detail("Forbidden", detail.as_ref()),
+            field: field.into(),
+        }
     }
 
     /// `Duplicate value: <value>`.
@@ -51,7 +59,11 @@ impl Cause {
         let supported: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
         Self {
             reason: "FieldValueNotSupported",
-            message: format!("Unsupported value: {}: supported values: {}", shown(value), supported.join(", ")),
+            message: format!(
+                "Unsupported value: {}: supported values: {}",
+                shown(value),
+                supported.join(", ")
+            ),
             field: field.into(),
         }
     }
@@ -83,7 +95,14 @@ pub struct ApiError {
 impl ApiError {
     /// An error without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, plain_text: false, retry_after: None }
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+            plain_text: false,
+            retry_after: None,
+        }
     }
 
     /// 400 BadRequest.
@@ -94,7 +113,13 @@ impl ApiError {
     /// 404 NotFound of one object; details carry the plural, as on the real server.
     #[must_use]
     pub fn not_found(resource: &Resource, name: &str) -> Self {
-        Self::of_object(404, "NotFound", resource, name, format!("{} {name:?} not found", resource.group_resource()))
+        Self::of_object(
+            404,
+            "NotFound",
+            resource,
+            name,
+            format!("{} {name:?} not found", resource.group_resource()),
+        )
     }
 
     /// 409 AlreadyExists.
@@ -106,14 +131,21 @@ impl ApiError {
 
     /// 409 Conflict: `Operation cannot be fulfilled on …`.
     pub fn conflict(resource: &Resource, name: &str, why: impl AsRef<str>) -> Self {
-        let message =
-            format!("Operation cannot be fulfilled on {} {name:?}: {}", resource.group_resource(), why.as_ref());
+        let message = format!(
+            "Operation cannot be fulfilled on {} {name:?}: {}",
+            resource.group_resource(),
+            why.as_ref()
+        );
         Self::of_object(409, "Conflict", resource, name, message)
     }
 
     /// 403 Forbidden of one object.
     pub fn forbidden(resource: &Resource, name: &str, why: impl AsRef<str>) -> Self {
-        let subject = if name.is_empty() { String::new() } else { format!(" {name:?}") };
+        let subject = if name.is_empty() {
+            String::new()
+        } else {
+            format!(" {name:?}")
+        };
         let message = format!("{}{subject} is forbidden: {}", resource.group_resource(), why.as_ref());
         Self::of_object(403, "Forbidden", resource, name, message)
     }
@@ -121,7 +153,11 @@ impl ApiError {
     /// 422 Invalid with its causes; details carry the kind. `kind` is `Kind.group`, as in `Deployment.apps`.
     #[must_use]
     pub fn invalid(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
-        let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+        let qualified = if group.is_empty() {
+            kind.to_owned()
+        } else {
+            format!("{kind}.{group}")
+        };
         let mut sentences: Vec<String> = Vec::new();
         for cause in causes {
             let sentence = cause.sentence();
@@ -146,7 +182,11 @@ impl ApiError {
 
     /// 500 InternalError: `Internal error occurred: …`.
     pub fn internal(message: impl AsRef<str>) -> Self {
-        let mut error = Self::new(500, "InternalError", format!("Internal error occurred: {}", message.as_ref()));
+        let mut error = Self::new(
+            500,
+            "InternalError",
+            format!("Internal error occurred: {}", message.as_ref()),
+        );
         error.details = Some(json!({ "causes": [{ "message": message.as_ref() }] }));
         error
     }
@@ -173,7 +213,9 @@ impl ApiError {
 
     fn of_object(code: u16, reason: &'static str, resource: &Resource, name: &str, message: String) -> Self {
         let mut error = Self::new(code, reason, message);
-        error.details = Some(without_empty(json!({ "name": name, "group": resource.group, "kind": resource.plural })));
+        error.details = Some(without_empty(
+            json!({ "name": name, "group": resource.group, "kind": resource.plural }),
+        ));
         error
     }
 }
@@ -187,7 +229,11 @@ fn shown(value: &Value) -> Cow<'_, str> {
 }
 
 fn with_detail(head: &str, detail: &str) -> String {
-    if detail.is_empty() { head.to_owned() } else { format!("{head}: {detail}") }
+    if detail.is_empty() {
+        head.to_owned()
+    } else {
+        format!("{head}: {detail}")
+    }
 }
 
 /// Go's `omitempty` for the string fields of `details`.

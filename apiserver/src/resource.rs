@@ -24,7 +24,11 @@ pub struct Gvr {
 impl Gvr {
     /// Names a resource.
     pub fn new(group: impl Into<String>, version: impl Into<String>, plural: impl Into<String>) -> Self {
-        Self { group: group.into(), version: version.into(), plural: plural.into() }
+        Self {
+            group: group.into(),
+            version: version.into(),
+            plural: plural.into(),
+        }
     }
 
     /// `/apis/apps/v1` or `/api/v1`.
@@ -129,7 +133,11 @@ impl Resource {
     /// `deployments.apps`, or `pods` in the core group: how messages name a resource.
     #[must_use]
     pub fn group_resource(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
     }
 
     /// The subresource of that name, if it is served.
@@ -142,5 +150,9 @@ impl Resource {
 /// `group/version`, or the version alone in the core group.
 #[must_use]
 pub fn api_version(group: &str, version: &str) -> String {
-    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
 }

@@ -1,1 +1,38 @@
-//! A framework for Kubernetes operators: one attribute declares a controller.
+//! A framework for Kubernetes operators: one attribute declares a controller; watches, owner mapping, cache,
+//! workers, leader election, RBAC, CRDs and tests follow from it.
+
+#[cfg(not(any(
+    feature = "k8s-v1_33",
+    feature = "k8s-v1_34",
+    feature = "k8s-v1_35",
+    feature = "k8s-v1_36",
+    feature = "k8s-v1_37"
+)))]
+compile_error!(
+    "kubewright needs one Kubernetes version: enable exactly one of its features k8s-v1_33 to k8s-v1_37, or keep the default features"
+);
+
+pub mod client;
+pub mod context;
+pub mod declaration;
+pub mod env;
+pub mod error;
+pub mod grants;
+pub mod key;
+pub mod kind;
+pub mod object;
+pub mod owner;
+pub mod reconciler;
+
+pub use context::Context;
+pub use declaration::Declaration;
+pub use env::Env;
+pub use error::{Error, Result};
+pub use grants::{Declare, Finalized, Owns, Reads, Updates, Writes};
+pub use key::ObjectKey;
+pub use kind::Kind;
+pub use object::Object;
+pub use reconciler::{Action, Cleanup, Reconciler};
+
+pub use k8s_openapi;
+pub use kube;

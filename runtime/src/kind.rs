@@ -1,0 +1,158 @@
+//! A kind as a value: group, version, kind, plural and scope, known from a type or at run time only.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use kube::core::ApiResource;
+
+use crate::object::{Object, Scope};
+
+/// Names a kind of objects without its Rust type. Cheap to clone; equal when group, version and kind are equal.
+#[derive(Clone, Debug)]
+pub struct Kind(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    group: String,
+    version: String,
+    kind: String,
+    plural: String,
+    namespaced: bool,
+}
+
+impl Kind {
+    /// The kind of a Rust type.
+    #[must_use]
+    pub fn of<K: Object>() -> Self {
+        Self::new(
+            K::group(&()),
+            K::version(&()),
+            K::kind(&()),
+            K::plural(&()),
+            <K::Scope as Scope>::NAMESPACED,
+        )
+    }
+
+    /// A kind known at run time only, as discovery or configuration gives it.
+    #[must_use]
+    pub fn from_api_resource(resource: &ApiResource, namespaced: bool) -> Self {
+        Self::new(
+            &*resource.group,
+            &*resource.version,
+            &*resource.kind,
+            &*resource.plural,
+            namespaced,
+        )
+    }
+
+    /// A kind by its names. `group` is empty for the core group.
+    pub fn new(
+        group: impl Into<String>,
+        version: impl Into<String>,
+        kind: impl Into<String>,
+        plural: impl Into<String>,
+        namespaced: bool,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+            plural: plural.into(),
+            namespaced,
+        }))
+    }
+
+    /// API group; empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.0.group
+    }
+
+    /// Version, such as `v1`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.0.version
+    }
+
+    /// Kind, such as `Deployment`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.0.kind
+    }
+
+    /// Lower-case plural, such as `deployments`.
+    #[must_use]
+    pub fn plural(&self) -> &str {
+        &self.0.plural
+    }
+
+    /// Whether objects of the kind live in namespaces.
+    #[must_use]
+    pub fn namespaced(&self) -> bool {
+        self.0.namespaced
+    }
+
+    /// `group/version`, or the version alone in the core group.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        if self.0.group.is_empty() {
+            self.0.version.clone()
+        } else {
+            format!("{}/{}", self.0.group, self.0.version)
+        }
+    }
+
+    /// The path of the collection: `/apis/apps/v1/namespaces/x/deployments`; all namespaces where `namespace` is `None`.
+    #[must_use]
+    pub fn collection_path(&self, namespace: Option<&str>) -> String {
+        let prefix = if self.0.group.is_empty() { "/api/" } else { "/apis/" };
+        let api_version = self.api_version();
+        match namespace {
+            Some(ns) if self.0.namespaced => format!("{prefix}{api_version}/namespaces/{ns}/{}", self.0.plural),
+            _ => format!("{prefix}{api_version}/{}", self.0.plural),
+        }
+    }
+
+    fn names(&self) -> (&str, &str, &str) {
+        (&self.0.group, &self.0.kind, &self.0.version)
+    }
+}
+
+/// `deployments.apps`, or `configmaps` in the core group: as kubectl and the server's messages name it.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.plural)?;
+        if !self.0.group.is_empty() {
+            write!(f, ".{}", self.0.group)?;
+        }
+        Ok(())
+    }
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.names() == other.names()
+    }
+}
+
+impl Eq for Kind {}
+
+impl PartialOrd for Kind {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Kind {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.names().cmp(&other.names())
+    }
+}
+
+impl Hash for Kind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.names().hash(state);
+    }
+}

@@ -1,0 +1,35 @@
+//! What a type must be so that a controller can work with it.
+
+use std::fmt::Debug;
+
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
+use kube::Resource;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A Kubernetes kind as a Rust type: built-in kinds of k8s-openapi and what `CustomResource` derives.
+///
+/// Implemented for every type that fits; there is nothing to implement by hand.
+pub trait Object:
+    Resource<DynamicType = (), Scope: Scope> + Serialize + DeserializeOwned + Clone + Debug + Send + Sync + 'static
+{
+}
+
+impl<K> Object for K where
+    K: Resource<DynamicType = (), Scope: Scope> + Serialize + DeserializeOwned + Clone + Debug + Send + Sync + 'static
+{
+}
+
+/// Whether a kind lives in namespaces, from `Resource::Scope`.
+pub trait Scope {
+    /// True for namespaced kinds.
+    const NAMESPACED: bool;
+}
+
+impl Scope for NamespaceResourceScope {
+    const NAMESPACED: bool = true;
+}
+
+impl Scope for ClusterResourceScope {
+    const NAMESPACED: bool = false;
+}
