@@ -1,0 +1,244 @@
+//! OpenAPI schemas to nodes.
+
+use std::sync::Arc;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::data::{self, Definition};
+use super::node::{Format, ListType, Node, NodeRef, Property, Type, Validations};
+
+const REFERENCE: &str = "#/components/schemas/";
+
+/// A recorded definition as a node.
+pub(super) fn definition(definition: &'static Definition) -> Node {
+    let schema: Value = serde_json::from_str(definition.json).unwrap_or_default();
+    let mut node = node(&schema);
+    let short = definition.name.rsplit('.').next().unwrap_or(definition.name);
+    node.name = Some(short);
+    match short {
+        "Time" => node.format = Format::Time,
+        "MicroTime" => node.format = Format::MicroTime,
+        "Quantity" => (node.kind, node.format) = (Type::Any, Format::Quantity),
+        "IntOrString" => (node.kind, node.format) = (Type::Any, Format::IntOrString),
+        // Free-form objects: RawExtension, FieldsV1, the JSON types of schemas.
+        _ => node.preserve_unknown |= node.properties.is_empty() && node.additional.is_none(),
+    }
+    node
+}
+
+/// The root of a custom kind: what every object has (`apiVersion`, `kind`, `metadata`) is typed as for built-in kinds.
+pub(super) fn structural_root(schema: &Value) -> Node {
+    let mut root = node(schema);
+    root.embedded = true;
+    complete_object(&mut root);
+    root
+}
+
+fn node(schema: &Value) -> Node {
+    let Some(schema) = schema.as_object() else {
+        return Node {
+            preserve_unknown: true,
+            ..Node::default()
+        };
+    };
+    let int_or_string = flag(schema, "x-kubernetes-int-or-string");
+    let text = |key: &str| schema.get(key).and_then(Value::as_str);
+    let kind = match text("type") {
+        Some("object") => Type::Object,
+        Some("array") => Type::Array,
+        Some("string") => Type::String,
+        Some("integer") => Type::Integer,
+        Some("number") => Type::Number,
+        Some("boolean") => Type::Boolean,
+        _ => Type::Any,
+    };
+    let format = match (kind, text("format")) {
+        _ if int_or_string => Format::IntOrString,
+        (_, Some("int32")) => Format::Int32,
+        (_, Some("int64")) => Format::Int64,
+        (Type::String, Some("byte")) => Format::Bytes,
+        _ => Format::None,
+    };
+    let mut properties: Vec<Property> = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(property)
+        .collect();
+    properties.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut node = Node {
+        name: None,
+        kind,
+        format,
+        properties: properties.into(),
+        additional: schema.get("additionalProperties").and_then(additional),
+        items: schema.get("items").map(reference),
+        list: list_type(schema),
+        atomic_map: text("x-kubernetes-map-type") == Some("atomic"),
+        patch_merge: text("x-kubernetes-patch-strategy").is_some_and(|s| s.contains("merge")),
+        merge_key: text("x-kubernetes-patch-merge-key").map(Into::into),
+        required: strings(schema.get("required")),
+        nullable: flag(schema, "nullable"),
+        preserve_unknown: flag(schema, "x-kubernetes-preserve-unknown-fields"),
+        embedded: flag(schema, "x-kubernetes-embedded-resource"),
+        default: schema.get("default").cloned(),
+        validations: validations(schema),
+    };
+    if node.embedded {
+        complete_object(&mut node);
+    }
+    node
+}
+
+/// Gives an object the three fields that every Kubernetes object has.
+fn complete_object(node: &mut Node) {
+    let mut properties = std::mem::take(&mut node.properties).into_vec();
+    for name in ["apiVersion", "kind"] {
+        if !properties.iter().any(|p| &*p.name == name) {
+            let text = Node {
+                kind: Type::String,
+                ..Node::default()
+            };
+            let node = NodeRef::Own(Arc::new(text));
+            properties.push(Property {
+                name: name.into(),
+                node,
+                default: None,
+                retain_keys: false,
+            });
+        }
+    }
+    if let Some(meta) = data::definition("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta") {
+        properties.retain(|p| &*p.name != "metadata");
+        let node = NodeRef::Builtin(meta);
+        properties.push(Property {
+            name: "metadata".into(),
+            node,
+            default: None,
+            retain_keys: false,
+        });
+    }
+    properties.sort_by(|a, b| a.name.cmp(&b.name));
+    node.properties = properties.into();
+}
+
+fn property((name, schema): (&String, &Value)) -> Property {
+    Property {
+        name: name.as_str().into(),
+        node: reference(schema),
+        default: schema.get("default").cloned(),
+        retain_keys: schema
+            .get("x-kubernetes-patch-strategy")
+            .and_then(Value::as_str)
+            .is_some_and(|s| s.contains("retainKeys")),
+    }
+}
+
+/// A schema in place, or the definition that it names.
+fn reference(schema: &Value) -> NodeRef {
+    let named = schema
+        .get("$ref")
+        .or_else(|| schema.pointer("/allOf/0/$ref"))
+        .and_then(Value::as_str);
+    named
+        .and_then(|name| data::definition(name.strip_prefix(REFERENCE)?))
+        .map_or_else(|| NodeRef::Own(Arc::new(node(schema))), NodeRef::Builtin)
+}
+
+fn additional(schema: &Value) -> Option<NodeRef> {
+    match schema {
+        Value::Bool(false) => None,
+        Value::Bool(true) => Some(NodeRef::Own(Arc::new(Node {
+            preserve_unknown: true,
+            ..Node::default()
+        }))),
+        schema => Some(reference(schema)),
+    }
+}
+
+fn list_type(schema: &Map<String, Value>) -> ListType {
+    match schema.get("x-kubernetes-list-type").and_then(Value::as_str) {
+        Some("set") => ListType::Set,
+        Some("map") => ListType::Map(strings(schema.get("x-kubernetes-list-map-keys"))),
+        _ => ListType::Atomic,
+    }
+}
+
+fn validations(schema: &Map<String, Value>) -> Option<Box<Validations>> {
+    let number = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let count = |key: &str| schema.get(key).and_then(Value::as_f64).map(|n| n.max(0.0) as u64);
+    let nodes = |key: &str| -> Vec<Node> {
+        schema
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter(|s| s.get("$ref").is_none())
+            .map(node)
+            .collect()
+    };
+    let rules = Validations {
+        enumeration: schema.get("enum").and_then(Value::as_array).cloned(),
+        format: schema.get("format").and_then(Value::as_str).map(str::to_owned),
+        pattern: schema
+            .get("pattern")
+            .and_then(Value::as_str)
+            .map(|p| (p.to_owned(), Regex::new(p).ok())),
+        min_length: count("minLength"),
+        max_length: count("maxLength"),
+        minimum: number("minimum").map(|n| (n, flag(schema, "exclusiveMinimum"))),
+        maximum: number("maximum").map(|n| (n, flag(schema, "exclusiveMaximum"))),
+        multiple_of: number("multipleOf"),
+        min_items: count("minItems"),
+        max_items: count("maxItems"),
+        min_properties: count("minProperties"),
+        max_properties: count("maxProperties"),
+        all_of: nodes("allOf"),
+        any_of: nodes("anyOf"),
+        one_of: nodes("oneOf"),
+        not: schema.get("not").map(|s| Box::new(node(s))),
+        rules: schema
+            .get("x-kubernetes-validations")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
+    };
+    rules.any().then(|| Box::new(rules))
+}
+
+impl Validations {
+    fn any(&self) -> bool {
+        self.enumeration.is_some()
+            || self.format.is_some()
+            || self.pattern.is_some()
+            || self.min_length.is_some()
+            || self.max_length.is_some()
+            || self.minimum.is_some()
+            || self.maximum.is_some()
+            || self.multiple_of.is_some()
+            || self.min_items.is_some()
+            || self.max_items.is_some()
+            || self.min_properties.is_some()
+            || self.max_properties.is_some()
+            || !self.all_of.is_empty()
+            || !self.any_of.is_empty()
+            || !self.one_of.is_empty()
+            || self.not.is_some()
+            || !self.rules.is_empty()
+    }
+}
+
+fn flag(schema: &Map<String, Value>, key: &str) -> bool {
+    schema.get(key) == Some(&Value::Bool(true))
+}
+
+fn strings(list: Option<&Value>) -> Box<[Arc<str>]> {
+    list.and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(Into::into)
+        .collect()
+}
