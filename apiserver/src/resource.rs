@@ -57,6 +57,9 @@ pub struct Resource {
     pub version: String,
     /// The version that objects are stored in.
     pub storage_version: String,
+    /// What storage calls the resource: `group_resource()`, except where two groups show the same objects (`events`
+    /// and `events.k8s.io` both live under `events`).
+    pub stored_under: Arc<str>,
     /// Kind, such as `Deployment`.
     pub kind: String,
     /// Kind of lists, such as `DeploymentList`.
@@ -103,6 +106,8 @@ pub struct Custom {
     pub definition: String,
     /// uid of the definition.
     pub definition_uid: String,
+    /// `metadata.generation` of the definition: objects stored under an older one are shaped anew when read.
+    pub definition_generation: u64,
     /// Whether the definition is being deleted (creates answer 403).
     pub terminating: bool,
     /// `spec.conversion`, as written.

@@ -1,0 +1,288 @@
+//! The server: what it is made of, how it is configured, and the two ways in (in process and over TLS).
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use tokio::net::TcpListener;
+
+use crate::catalog::Catalog;
+use crate::clock::Clock;
+use crate::http::body::Body;
+use crate::http::log::{RequestLog, RequestLogs};
+use crate::http::token::Tokens;
+use crate::loopback::Loopback;
+use crate::storage::Store;
+
+pub use crate::http::tls::Tls;
+
+/// How much of the workload controllers' world is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Simulate {
+    /// Nothing: Deployments stay as they were written, as on a server that runs alone.
+    #[default]
+    Off,
+    /// The workload controllers run; somebody else plays scheduler and kubelet.
+    Controllers,
+    /// Controllers, scheduler and kubelet: pods become ready.
+    Full,
+}
+
+/// What a server runs besides its API. The default is what the recorded server did.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whether RBAC decides who may do what; without it everybody who has a token may do everything.
+    pub rbac: bool,
+    /// How much of the workload controllers' world is simulated.
+    pub simulate: Simulate,
+    /// Whether every namespace gets a `default` ServiceAccount and `kube-root-ca.crt`.
+    pub service_accounts: bool,
+    /// Whether Services get Endpoints and EndpointSlices.
+    pub endpoints: bool,
+    /// Whether the admission plugin OwnerReferencesPermissionEnforcement is on.
+    pub owner_references_permission: bool,
+    /// How many writes the history remembers.
+    pub history: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rbac: true,
+            simulate: Simulate::Off,
+            service_accounts: false,
+            endpoints: false,
+            owner_references_permission: false,
+            history: 10_000,
+        }
+    }
+}
+
+/// Configures a server; see each method for its default.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    settings: Settings,
+    token: Option<String>,
+    clock: Option<Clock>,
+}
+
+impl Builder {
+    /// Whether RBAC decides who may do what. Default: true.
+    #[must_use]
+    pub fn rbac(mut self, on: bool) -> Self {
+        self.settings.rbac = on;
+        self
+    }
+
+    /// The token of user `admin` (uid `admin-uid`, group `system:masters`). Default: a random one.
+    #[must_use]
+    pub fn token(mut self, token: &str) -> Self {
+        self.token = Some(token.to_owned());
+        self
+    }
+
+    /// How much of the workload controllers' world is simulated. Default: [`Simulate::Off`].
+    #[must_use]
+    pub fn simulate(mut self, simulate: Simulate) -> Self {
+        self.settings.simulate = simulate;
+        self
+    }
+
+    /// Whether namespaces get their `default` ServiceAccount and `kube-root-ca.crt`. Default: false.
+    #[must_use]
+    pub fn service_accounts(mut self, on: bool) -> Self {
+        self.settings.service_accounts = on;
+        self
+    }
+
+    /// Whether Services get Endpoints and EndpointSlices. Default: false.
+    #[must_use]
+    pub fn endpoints(mut self, on: bool) -> Self {
+        self.settings.endpoints = on;
+        self
+    }
+
+    /// Whether blockOwnerDeletion needs update on the owner's finalizers. Default: false.
+    #[must_use]
+    pub fn owner_references_permission(mut self, on: bool) -> Self {
+        self.settings.owner_references_permission = on;
+        self
+    }
+
+    /// How many writes the history remembers. Default: 10 000.
+    #[must_use]
+    pub fn history(mut self, writes: usize) -> Self {
+        self.settings.history = writes;
+        self
+    }
+
+    /// The clock, randomness included. Default: [`Clock::system`].
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Makes the server, with the objects that every cluster starts with. Spawns nothing.
+    #[must_use]
+    pub fn build(self) -> ApiServer {
+        let clock = self.clock.unwrap_or_else(Clock::system);
+        let core = Core {
+            store: Store::new(self.settings.history),
+            catalog: RwLock::default(),
+            tokens: Tokens::new(self.token.unwrap_or_else(|| clock.name_suffix(32))),
+            logs: RequestLogs::default(),
+            settings: self.settings,
+            clock,
+        };
+        ApiServer { core: Arc::new(core) }
+    }
+}
+
+/// An API server. Clones are the same server.
+#[derive(Clone)]
+pub struct ApiServer {
+    core: Arc<Core>,
+}
+
+impl ApiServer {
+    /// Starts to configure a server.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The server as a tower service: no socket, the same code path.
+    ///
+    /// Every request runs in a task of its own, so a caller that drops the answer's future does not cancel the
+    /// request's effect.
+    #[must_use]
+    pub fn service(&self) -> InProcess {
+        InProcess {
+            core: Arc::clone(&self.core),
+        }
+    }
+
+    /// Runs the controllers that the settings ask for. Never returns; drop the future to stop them.
+    pub async fn run_controllers(&self) {
+        std::future::pending::<()>().await;
+    }
+
+    /// Serves HTTPS on the listener until `shutdown` resolves, then ends open watches and lets running requests end.
+    pub async fn serve(&self, listener: TcpListener, tls: Tls, shutdown: impl Future<Output = ()> + Send) {
+        crate::http::listen::serve(Arc::clone(&self.core), listener, tls, shutdown).await;
+    }
+
+    /// The way in for the server's own controllers.
+    #[must_use]
+    pub fn loopback(&self) -> Loopback {
+        Loopback::new(Arc::clone(&self.core))
+    }
+
+    /// The bearer token of the administrator.
+    #[must_use]
+    pub fn admin_token(&self) -> String {
+        self.core.tokens.admin().to_owned()
+    }
+
+    /// Makes a bearer token for a user, with what RBAC gives it and these groups (`system:authenticated` is added).
+    #[must_use]
+    pub fn user_token(&self, user: &str, groups: &[&str]) -> String {
+        self.core.tokens.mint(&self.core.clock, user, groups)
+    }
+
+    /// Every request that is answered from now on.
+    #[must_use]
+    pub fn request_log(&self) -> RequestLog {
+        self.core.logs.subscribe()
+    }
+
+    /// The objects.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.core.store
+    }
+
+    /// What is served now.
+    #[must_use]
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.core.catalog()
+    }
+
+    /// The server's clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.core.clock
+    }
+
+    /// Forgets the history: watches and lists from older revisions answer "expired".
+    pub fn compact(&self) {
+        self.core.store.compact();
+    }
+
+    /// Ends every open watch, as a restart of the server would.
+    pub fn end_watches(&self) {
+        self.core.store.end_watches();
+    }
+}
+
+impl fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiServer")
+            .field("settings", &self.core.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The server as a tower service, without a socket. Clones are the same server.
+#[derive(Clone)]
+pub struct InProcess {
+    core: Arc<Core>,
+}
+
+impl fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcess").finish_non_exhaustive()
+    }
+}
+
+impl<B> tower::Service<Request<B>> for InProcess
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: fmt::Display + Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let core = Arc::clone(&self.core);
+        Box::pin(async move { Ok(crate::http::answer(core, request).await) })
+    }
+}
+
+/// The parts of a server, shared by everything in it.
+pub(crate) struct Core {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) settings: Settings,
+    pub(crate) tokens: Tokens,
+    pub(crate) logs: RequestLogs,
+    catalog: RwLock<Arc<Catalog>>,
+}
+
+impl Core {
+    /// What is served now.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
