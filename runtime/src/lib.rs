@@ -15,6 +15,7 @@ compile_error!(
 pub mod client;
 pub mod context;
 pub mod declaration;
+pub mod delta;
 pub mod env;
 pub mod error;
 pub mod grants;
@@ -22,7 +23,11 @@ pub mod key;
 pub mod kind;
 pub mod object;
 pub mod owner;
+pub mod predicate;
+pub mod rbac;
 pub mod reconciler;
+pub mod scope;
+pub mod status_of;
 
 pub use context::Context;
 pub use declaration::Declaration;
@@ -32,6 +37,7 @@ pub use grants::{Declare, Finalized, Owns, Reads, Updates, Writes};
 pub use key::ObjectKey;
 pub use kind::Kind;
 pub use object::Object;
+pub use predicate::Predicate;
 pub use reconciler::{Action, Cleanup, Reconciler};
 
 pub use k8s_openapi;

@@ -1,0 +1,333 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use crate::context::Context;
+use crate::declaration::{Backoff, Declared, MapFn, Mapper, RateLimit, Role, Watch, WatchDecl};
+use crate::error::Result;
+use crate::grants::{Declare, Owns, Reads, Updates, Writes};
+use crate::kind::Kind;
+use crate::object::{Object, Scope};
+use crate::predicate::Predicate;
+use crate::rbac::PolicyRule;
+use crate::reconciler::{Action, Cleanup};
+use crate::scope::OwnableBy;
+
+/// A controller's clean-up without its trait, so that those without one need none.
+pub type CleanupFn<C> =
+    for<'a> fn(&'a C, Arc<<C as Declare>::Primary>, &'a Context<C>) -> BoxFuture<'a, Result<Action>>;
+
+/// Builds what a controller declares. Each method is a key of `#[controller(…)]`.
+pub struct Declaration<C: Declare> {
+    declared: Declared,
+    cleanup: Option<CleanupFn<C>>,
+}
+
+impl<C: Declare> Declaration<C> {
+    /// What `C` declares. Needs no instance: manifests are made from it.
+    #[must_use]
+    pub fn of() -> Self {
+        C::declare(Self::new())
+    }
+
+    /// An empty declaration. `Declare::declare` fills it.
+    #[must_use]
+    #[allow(
+        clippy::new_without_default,
+        reason = "an empty declaration is no sensible default: `for_` is required"
+    )]
+    pub fn new() -> Self {
+        Self {
+            declared: Declared {
+                name: default_name(std::any::type_name::<C>()),
+                primary: Kind::new("", "", "", "", true),
+                primary_has_status: false,
+                watches: Vec::new(),
+                writes: Vec::new(),
+                updates: Vec::new(),
+                live: Vec::new(),
+                rules: Vec::new(),
+                workers: 1,
+                backoff: Backoff::default(),
+                rate_limit: None,
+                resync: None,
+                timeout: None,
+                finalizer: None,
+                retired_finalizers: Vec::new(),
+                field_manager: None,
+                previous_managers: Vec::new(),
+                needs_leader: true,
+                own_events_skip: false,
+                event_filter: None,
+            },
+            cleanup: None,
+        }
+    }
+
+    /// What was declared so far.
+    #[must_use]
+    pub fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    /// The controller's clean-up, where a finalizer is declared.
+    #[must_use]
+    pub fn cleanup(&self) -> Option<CleanupFn<C>> {
+        self.cleanup
+    }
+
+    /// The primary kind: one queue key per object of it.
+    #[must_use]
+    pub fn for_<K>(mut self) -> Self
+    where
+        K: Object,
+        C: Declare<Primary = K>,
+    {
+        let kind = Kind::of::<K>();
+        self.declared.primary_has_status = crate::status_of::has_status::<K>();
+        self.declared.primary = kind.clone();
+        self.declared.watches.insert(0, WatchDecl::new(kind, Role::Primary));
+        self
+    }
+
+    /// Watches `K`, maps it to its controller owner, and may write it.
+    #[must_use]
+    pub fn owns<K>(self) -> Self
+    where
+        K: OwnableBy<C::Primary>,
+        C: Owns<K>,
+    {
+        self.owns_with::<K>(|w| w)
+    }
+
+    /// As [`owns`](Self::owns), with options.
+    #[must_use]
+    pub fn owns_with<K>(mut self, options: impl FnOnce(Watch<K>) -> Watch<K>) -> Self
+    where
+        K: OwnableBy<C::Primary>,
+        C: Owns<K>,
+    {
+        self.declared
+            .watches
+            .push(options(Watch::new(Kind::of::<K>(), Role::Owned)).decl);
+        self
+    }
+
+    /// Watches `K`; a change wakes the keys that `map` answers for the old and the new object.
+    #[must_use]
+    pub fn watches<K, M>(self, map: impl MapFn<K, M>) -> Self
+    where
+        K: Object,
+        C: Declare<Primary: Object> + Reads<K>,
+    {
+        self.watches_with::<K, M>(map, |w| w)
+    }
+
+    /// As [`watches`](Self::watches), with options.
+    #[must_use]
+    pub fn watches_with<K, M>(mut self, map: impl MapFn<K, M>, options: impl FnOnce(Watch<K>) -> Watch<K>) -> Self
+    where
+        K: Object,
+        C: Declare<Primary: Object> + Reads<K>,
+    {
+        let namespaced = <<C::Primary as kube::Resource>::Scope as Scope>::NAMESPACED;
+        let role = Role::Watched(Mapper::new(map, namespaced));
+        self.declared
+            .watches
+            .push(options(Watch::new(Kind::of::<K>(), role)).decl);
+        self
+    }
+
+    /// Reads `K` live, without a watch.
+    #[must_use]
+    pub fn live<K>(mut self) -> Self
+    where
+        K: Object,
+        C: Reads<K>,
+    {
+        self.declared.live.push(Kind::of::<K>());
+        self
+    }
+
+    /// May apply, create, patch and delete `K` without watching it. Grants no reads.
+    #[must_use]
+    pub fn writes<K>(mut self) -> Self
+    where
+        K: Object,
+        C: Writes<K>,
+    {
+        self.declared.writes.push(Kind::of::<K>());
+        self
+    }
+
+    /// May replace `K` with `cx.update`.
+    #[must_use]
+    pub fn updates<K>(mut self) -> Self
+    where
+        K: Object,
+        C: Updates<K>,
+    {
+        self.declared.updates.push(Kind::of::<K>());
+        self
+    }
+
+    /// Adds a rule to the operator's role, for what its code does beyond the framework.
+    #[must_use]
+    pub fn rbac(mut self, rule: PolicyRule) -> Self {
+        self.declared.rules.push(rule);
+        self
+    }
+
+    /// Name of the controller, unique per manager. Default: the struct's name in kebab case without a trailing
+    /// `Controller` or `Reconciler`.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.declared.name = name.into();
+        self
+    }
+
+    /// Concurrent reconciles; never two of one key. Default: 1.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.declared.workers = workers;
+        self
+    }
+
+    /// Delays after failures of one key. Default: 5 ms, doubled up to 1000 s.
+    #[must_use]
+    pub fn backoff(mut self, min: Duration, max: Duration) -> Self {
+        self.declared.backoff = Backoff { min, max };
+        self
+    }
+
+    /// Limits how many reconciles start, over all keys. Default: no limit.
+    #[must_use]
+    pub fn rate_limit(mut self, per_second: u32, burst: u32) -> Self {
+        self.declared.rate_limit = Some(RateLimit { per_second, burst });
+        self
+    }
+
+    /// Reconciles every object again from the cache, this often. Default: never.
+    #[must_use]
+    pub fn resync(mut self, every: Duration) -> Self {
+        self.declared.resync = Some(every);
+        self
+    }
+
+    /// Drops a reconcile that takes longer; it counts as failed. Default: no limit.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.declared.timeout = Some(limit);
+        self
+    }
+
+    /// Guards outside effects: the finalizer is set before the first reconcile and removed after a successful clean-up.
+    #[must_use]
+    pub fn finalizer(mut self, name: impl Into<String>) -> Self
+    where
+        C: Cleanup,
+    {
+        self.declared.finalizer = Some(name.into());
+        self.cleanup = Some(|controller, object, cx| Box::pin(controller.cleanup(object, cx)));
+        self
+    }
+
+    /// A finalizer of an earlier release, removed where found. May be called again.
+    #[must_use]
+    pub fn retired_finalizer(mut self, name: impl Into<String>) -> Self {
+        self.declared.retired_finalizers.push(name.into());
+        self
+    }
+
+    /// Field manager of the controller's applies. Default: `<operator>/<controller name>`.
+    #[must_use]
+    pub fn field_manager(mut self, name: impl Into<String>) -> Self {
+        self.declared.field_manager = Some(name.into());
+        self
+    }
+
+    /// A field manager of an earlier release, whose fields are taken over. May be called again.
+    #[must_use]
+    pub fn previous_manager(mut self, name: impl Into<String>) -> Self {
+        self.declared.previous_managers.push(name.into());
+        self
+    }
+
+    /// Whether the controller runs on the leader only. Default: true.
+    #[must_use]
+    pub fn needs_leader(mut self, needs: bool) -> Self {
+        self.declared.needs_leader = needs;
+        self
+    }
+
+    /// Drops the echoes of own writes instead of running once more, where that is safe.
+    #[must_use]
+    pub fn own_events_skip(mut self) -> Self {
+        self.declared.own_events_skip = true;
+        self
+    }
+
+    /// Filters the changes of all watches. A second call narrows further.
+    ///
+    /// Deletions, recreations and the start of a deletion always pass.
+    #[must_use]
+    pub fn event_filter(mut self, filter: Predicate) -> Self {
+        self.declared.event_filter = Some(match self.declared.event_filter.take() {
+            Some(first) => first & filter,
+            None => filter,
+        });
+        self
+    }
+}
+
+impl<C: Declare> fmt::Debug for Declaration<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Declaration").field(&self.declared).finish()
+    }
+}
+
+/// `my::AppController` becomes `app`, `PodIPReconciler` becomes `pod-ip`.
+fn default_name(type_name: &str) -> String {
+    let path = type_name.split('<').next().unwrap_or(type_name);
+    let last = path.rsplit("::").next().unwrap_or(path);
+    let stem = ["Controller", "Reconciler"]
+        .iter()
+        .find_map(|suffix| last.strip_suffix(suffix).filter(|stem| !stem.is_empty()))
+        .unwrap_or(last);
+    kebab_case(stem)
+}
+
+/// A dash goes where a word starts: before an upper-case letter that follows a lower-case one, and before the last of
+/// a run of upper-case letters that a lower-case one follows.
+fn kebab_case(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut out = String::new();
+    for (i, &c) in letters.iter().enumerate() {
+        let after_lower = i > 0 && !letters[i - 1].is_uppercase() && letters[i - 1] != '_';
+        let before_lower = letters.get(i + 1).is_some_and(|n| n.is_lowercase());
+        let starts_word = c.is_uppercase() && i > 0 && letters[i - 1] != '_' && (after_lower || before_lower);
+        if starts_word || (c == '_' && !out.is_empty()) {
+            out.push('-');
+        }
+        if c != '_' {
+            out.extend(c.to_lowercase());
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::default_name;
+
+    #[test]
+    fn a_controller_is_named_after_its_struct() {
+        assert_eq!(default_name("demo::AppController"), "app");
+        assert_eq!(default_name("demo::PodIPReconciler"), "pod-ip");
+        assert_eq!(default_name("demo::Controller"), "controller");
+        assert_eq!(default_name("demo::HTTPRoute<demo::X>"), "http-route");
+        assert_eq!(default_name("demo::My_App2Controller"), "my-app2");
+    }
+}

@@ -1,0 +1,21 @@
+//! A controller's declaration as data, and the builder that makes it.
+//!
+//! Every key of `#[controller(…)]` is a method of [`Declaration`] with the same name and meaning; the attribute
+//! expands to calls of them. What they collect is [`Declared`]: plain data that the manager, the cache, the manifests
+//! and the context read.
+
+mod builder;
+mod check;
+mod declared;
+mod mapper;
+mod rates;
+mod watch;
+
+pub use builder::{CleanupFn, Declaration};
+pub use check::InvalidDeclaration;
+pub use declared::Declared;
+pub use mapper::{MapFn, MapInput, MapKey, Mapper};
+pub use rates::{Backoff, RateLimit};
+pub use watch::{Adopt, Role, Watch, WatchDecl};
+
+pub use crate::rbac::PolicyRule;
