@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// Wall-clock time. Monotonic time is tokio's `Instant`, which tests pause.
@@ -73,6 +74,17 @@ impl Env {
     #[must_use]
     pub fn boot_time(&self) -> Duration {
         self.clock.boot_time()
+    }
+
+    /// Starts a task of this replica. The one door to `tokio::spawn`, so that a test can hold or stop all of a replica.
+    ///
+    /// `name` says in traces what the task is for.
+    pub fn spawn<F>(&self, name: &'static str, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        use tracing::Instrument;
+        tokio::spawn(future.instrument(tracing::trace_span!("task", name)))
     }
 
     /// The next random number (splitmix64).

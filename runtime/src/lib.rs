@@ -14,13 +14,17 @@ compile_error!(
 
 pub mod client;
 pub mod context;
+pub mod controller;
 pub mod declaration;
 pub mod delta;
+pub mod diagnostics;
 pub mod env;
 pub mod error;
+pub mod events;
 pub mod grants;
 pub mod key;
 pub mod kind;
+pub mod manager;
 pub mod object;
 pub mod owner;
 pub mod predicate;
@@ -28,6 +32,7 @@ pub mod rbac;
 pub mod reconciler;
 pub mod scope;
 pub mod status_of;
+pub mod workqueue;
 
 pub use context::Context;
 pub use declaration::Declaration;
@@ -36,6 +41,7 @@ pub use error::{Error, Result};
 pub use grants::{Declare, Finalized, Owns, Reads, Updates, Writes};
 pub use key::ObjectKey;
 pub use kind::Kind;
+pub use manager::Manager;
 pub use object::Object;
 pub use predicate::Predicate;
 pub use reconciler::{Action, Cleanup, Reconciler};

@@ -1,0 +1,127 @@
+//! Registration: what a manager is made of before it runs.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use super::error::ManagerError;
+use super::options::Options;
+use super::runnable::Runnable;
+use super::shutdown::Shutdown;
+use crate::controller::{AnyController, Controller};
+use crate::declaration::Declared;
+use crate::diagnostics::Observer;
+use crate::env::Env;
+use crate::reconciler::Reconciler;
+
+/// An operator: its controllers, and what they share.
+///
+/// Registration is by value and ends when the manager runs, so nothing can be added to a running one.
+pub struct Manager {
+    pub(super) name: String,
+    pub(super) env: Env,
+    pub(super) controllers: Vec<Box<dyn AnyController>>,
+    pub(super) runnables: Vec<Arc<dyn Runnable>>,
+    pub(super) observers: Vec<Arc<dyn Observer>>,
+}
+
+impl Manager {
+    /// An operator of that name and without controllers yet. The name is the prefix of field managers, the default
+    /// name of the Lease, and the user agent: keep it stable.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            env: Env::system(),
+            controllers: Vec::new(),
+            runnables: Vec::new(),
+            observers: Vec::new(),
+        }
+    }
+
+    /// Adds a controller. Names are unique per manager; two controllers may share a kind.
+    #[must_use]
+    pub fn controller<C: Reconciler>(mut self, controller: C) -> Self {
+        self.controllers.push(Box::new(Controller::new(controller)));
+        self
+    }
+
+    /// Adds work of the author's own.
+    #[must_use]
+    pub fn runnable(mut self, runnable: impl Runnable) -> Self {
+        self.runnables.push(Arc::new(runnable));
+        self
+    }
+
+    /// Adds someone who is told of every run.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
+    /// Replaces time and randomness. Default: [`Env::system`].
+    #[must_use]
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// The operator's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the controllers declare, in order of registration.
+    #[must_use]
+    pub fn declarations(&self) -> Vec<&Declared> {
+        self.controllers.iter().map(|c| c.declared()).collect()
+    }
+
+    /// Finds mistakes of registration, so that commands like `manifests` can report them without a cluster.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake: a name used twice, a declaration that makes no sense, nothing to run.
+    pub fn check(&self) -> Result<(), ManagerError> {
+        if self.controllers.is_empty() && self.runnables.is_empty() {
+            return Err(ManagerError::Nothing);
+        }
+        let mut names = BTreeSet::new();
+        for declared in self.declarations() {
+            declared.check()?;
+            if !names.insert(&declared.name) {
+                return Err(ManagerError::DuplicateController {
+                    name: declared.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs until `stop` is triggered, then drains. See the module's documentation for the order.
+    ///
+    /// # Errors
+    ///
+    /// What kept it from starting, or ended it without being asked.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops running reconciles where they stand and does not give the Lease back; trigger `stop`
+    /// instead.
+    pub async fn run(self, client: kube::Client, options: Options, stop: Shutdown) -> Result<(), ManagerError> {
+        self.check()?;
+        super::run::run(self, client, options, stop).await
+    }
+}
+
+impl fmt::Debug for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let controllers: Vec<&str> = self.controllers.iter().map(|c| &*c.declared().name).collect();
+        f.debug_struct("Manager")
+            .field("name", &self.name)
+            .field("controllers", &controllers)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,66 @@
+//! Why a manager did not start, or ended by itself.
+
+use std::net::SocketAddr;
+
+use crate::client::ClientError;
+use crate::declaration::InvalidDeclaration;
+
+/// Why a manager did not start, or ended without being asked to. Each message is one line with the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManagerError {
+    /// Two controllers have one name.
+    #[error("two controllers are named `{name}`: give one of them another `name = \"…\"`")]
+    DuplicateController {
+        /// The name.
+        name: String,
+    },
+    /// A controller's declaration makes no sense.
+    #[error(transparent)]
+    InvalidDeclaration(#[from] InvalidDeclaration),
+    /// There is nothing to run.
+    #[error("the manager has no controllers and no runnables: add one with `.controller(…)`")]
+    Nothing,
+    /// A server cannot listen.
+    #[error("cannot serve {what} on {addr}: {error}; {remedy}")]
+    Listen {
+        /// `metrics` or `health probes`.
+        what: &'static str,
+        /// The address.
+        addr: SocketAddr,
+        /// What the system said.
+        error: std::io::Error,
+        /// What to do.
+        remedy: String,
+    },
+    /// Options that contradict each other.
+    #[error("{0}")]
+    Options(String),
+    /// The Lease was lost.
+    #[error("leadership of Lease {lease} was lost: {reason}; the process ends so that nothing is written without it")]
+    LeadershipLost {
+        /// `namespace/name` of the Lease.
+        lease: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The author's runnable failed.
+    #[error("runnable `{name}` failed: {error}")]
+    Runnable {
+        /// Its name.
+        name: String,
+        /// Its error.
+        error: String,
+    },
+    /// A part of the manager panicked; this is a fault of the framework.
+    #[error("{part} panicked: {message}")]
+    Panicked {
+        /// Which part.
+        part: String,
+        /// The panic's message.
+        message: String,
+    },
+    /// The API server refused something that the manager cannot do without.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}

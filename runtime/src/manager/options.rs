@@ -1,0 +1,73 @@
+//! How a manager runs in one process: what differs between deployments, not between programs.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What a deployment chooses. The command line fills it in; tests set fields.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Leader election; `None` leads at once, which is only right where one replica runs. Default: `None`.
+    pub leader_election: Option<LeaderElection>,
+    /// Where `/metrics` is served. Default: nowhere.
+    pub metrics_addr: Option<SocketAddr>,
+    /// Where `/healthz`, `/readyz` and `/statusz` are served. Default: nowhere. May equal `metrics_addr`.
+    pub health_addr: Option<SocketAddr>,
+    /// Namespaces to watch; empty for all. Default: all.
+    pub namespaces: Vec<String>,
+    /// How long running reconciles may take to finish after a request to stop. Default: 30 s.
+    pub stop_within: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            leader_election: None,
+            metrics_addr: None,
+            health_addr: None,
+            namespaces: Vec::new(),
+            stop_within: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How replicas agree on who leads: one Lease (coordination.k8s.io/v1), its holder renews it.
+///
+/// The durations default to those of client-go and controller-runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeaderElection {
+    /// Name of the Lease.
+    pub lease: String,
+    /// Namespace of the Lease.
+    pub namespace: String,
+    /// Tells this replica from others: the pod's name, or host name and process id. Must be unique.
+    pub identity: String,
+    /// How long others wait after the last renewal that they saw. Default: 15 s.
+    pub lease_duration: Duration,
+    /// How long the leader tries to renew before it steps down. Default: 10 s.
+    pub renew_deadline: Duration,
+    /// Time between tries. Default: 2 s.
+    pub retry_period: Duration,
+    /// The longest that a write may take before it is given up; no write starts later than this before the Lease
+    /// ends. Default: 5 s.
+    pub write_timeout: Duration,
+    /// Give the Lease back when stopping, so that another replica leads at once. Default: true.
+    pub release_on_stop: bool,
+}
+
+impl LeaderElection {
+    /// The defaults, for a Lease and this replica's identity.
+    pub fn new(lease: impl Into<String>, namespace: impl Into<String>, identity: impl Into<String>) -> Self {
+        Self {
+            lease: lease.into(),
+            namespace: namespace.into(),
+            identity: identity.into(),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
+            write_timeout: Duration::from_secs(5),
+            release_on_stop: true,
+        }
+    }
+}
