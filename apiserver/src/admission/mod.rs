@@ -1,1 +1,136 @@
-//! Checks between authorization and storage.
+//! What is checked and changed between the request and the store, besides validation.
+//!
+//! [`Admission::mutate`] runs before the object is validated, [`Admission::validate`] after. Both answer the
+//! warnings that go out as `Warning` headers.
+
+mod namespace;
+mod owner_references;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::access::{Authorizer, User};
+use crate::catalog::Catalog;
+use crate::clock::Clock;
+use crate::error::ApiError;
+use crate::resource::Resource;
+use crate::storage::Store;
+
+/// What a request does to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A new object; also a subresource that is posted to, unless it connects.
+    Create,
+    /// A change of an object.
+    Update,
+    /// A deletion.
+    Delete,
+    /// A subresource that opens a connection, such as `pods/exec`.
+    Connect,
+}
+
+impl Operation {
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+        }
+    }
+}
+
+/// A request on its way to the store.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Who asks.
+    pub user: &'a User,
+    /// What the request does.
+    pub operation: Operation,
+    /// The resource, in the version of the request.
+    pub resource: &'a Resource,
+    /// Subresource, or empty.
+    pub subresource: &'a str,
+    /// Namespace of the request; empty for cluster-scoped resources.
+    pub namespace: &'a str,
+    /// Name in the request's path; empty on create.
+    pub name: &'a str,
+    /// The object as it is about to be stored; null on delete.
+    pub object: &'a mut Value,
+    /// The stored object, in the version of the request; absent on create.
+    pub old: Option<&'a Value>,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+    /// `CreateOptions`, `UpdateOptions`, `PatchOptions` or `DeleteOptions` of the request.
+    pub options: &'a Value,
+    /// What is served now.
+    pub catalog: &'a Catalog,
+}
+
+impl Request<'_> {
+    /// The object's name as messages show it: a name still to be generated is `Unknown`.
+    #[must_use]
+    pub fn shown_name(&self) -> &str {
+        match self.object["metadata"]["name"].as_str() {
+            Some(name) if !name.is_empty() => name,
+            _ if !self.name.is_empty() => self.name,
+            _ => "Unknown",
+        }
+    }
+}
+
+/// The admission plugins of one server. Clones share their state.
+#[derive(Clone)]
+pub struct Admission(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    authorizer: Authorizer,
+    owner_references_permission: bool,
+}
+
+impl Admission {
+    /// The plugins over a server's parts; `owner_references_permission` switches
+    /// OwnerReferencesPermissionEnforcement on.
+    #[must_use]
+    pub fn new(store: Store, authorizer: Authorizer, _clock: Clock, owner_references_permission: bool) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            authorizer,
+            owner_references_permission,
+        }))
+    }
+
+    /// Lets the mutating plugins see and change the object.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the first plugin that refuses.
+    #[expect(clippy::unused_async, reason = "webhooks are called here")]
+    pub async fn mutate(&self, request: &mut Request<'_>) -> Result<Vec<String>, ApiError> {
+        namespace::check(&self.0.store, request)?;
+        Ok(Vec::new())
+    }
+
+    /// Lets the validating plugins see the object as it would be stored.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the first plugin that refuses.
+    #[expect(clippy::unused_async, reason = "webhooks are called here")]
+    pub async fn validate(&self, request: &Request<'_>) -> Result<Vec<String>, ApiError> {
+        if self.0.owner_references_permission {
+            owner_references::check(&self.0.authorizer, request)?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl std::fmt::Debug for Admission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admission").finish_non_exhaustive()
+    }
+}
