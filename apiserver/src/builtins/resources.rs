@@ -99,7 +99,14 @@ fn resource(group: &str, version: &str, entry: &Value) -> Resource {
         .iter()
         .find(|(g, k, _)| *g == group && *k == kind)
         .map_or(version, |(_, _, v)| v);
+    let plural = text(entry, "name");
+    // Both groups' events are one store with two views.
+    let stored_under = match group {
+        "" | "events.k8s.io" => plural.clone(),
+        _ => format!("{plural}.{group}"),
+    };
     Resource {
+        stored_under: stored_under.into(),
         group: group.to_owned(),
         version: version.to_owned(),
         storage_version: storage.to_owned(),

@@ -51,6 +51,7 @@ pub fn resources(definition: &Value) -> Vec<Resource> {
         .map(|(version, (name, schema))| {
             let subresources = &version["subresources"];
             Resource {
+                stored_under: format!("{}.{}", text(&names["plural"]), text(&spec["group"])).into(),
                 group: text(&spec["group"]),
                 version: name.clone(),
                 storage_version: storage.clone(),
@@ -71,6 +72,7 @@ pub fn resources(definition: &Value) -> Vec<Resource> {
                 schema: schema.clone(),
                 custom: Some(Arc::new(Custom {
                     definition: text(&definition["metadata"]["name"]),
+                    definition_generation: definition["metadata"]["generation"].as_u64().unwrap_or_default(),
                     definition_uid: text(&definition["metadata"]["uid"]),
                     terminating,
                     conversion: spec["conversion"].clone(),
