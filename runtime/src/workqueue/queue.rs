@@ -1,0 +1,249 @@
+//! The queue as its users see it.
+
+use std::fmt;
+use std::hash::Hash;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::Merge;
+use super::config::{Class, Config};
+use super::state::{Done, State, Take};
+
+/// The longest that one timer is set for; tokio's wheel ends at about two years.
+const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 3600);
+
+/// A queue of keys. Clones share it. See the module's documentation for the order.
+pub struct WorkQueue<K, T = ()>(Arc<Shared<K, T>>);
+
+struct Shared<K, T> {
+    config: Config<K>,
+    state: Mutex<State<K, T>>,
+    /// Wakes workers: something waits, or the queue was closed.
+    work: Notify,
+    /// Wakes the timer: the next deadline may have moved.
+    timer: Notify,
+}
+
+/// A key on its way through a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item<K, T = ()> {
+    /// The key; no other worker has it.
+    pub key: K,
+    /// What the wake-ups brought.
+    pub payload: T,
+    /// 1, and one more for each failure since the last success.
+    pub attempt: u32,
+    /// How long it waited for a worker.
+    pub waited: Duration,
+}
+
+/// What should become of a key that a worker is done with.
+pub enum Next<'a, T> {
+    /// Waits until it is added. Failures are forgotten.
+    Settled,
+    /// Runs again after that time, or when it is added. Failures are forgotten.
+    After(Duration, T),
+    /// Failed: runs again after its backoff, or when it is added.
+    Backoff {
+        /// What the retry brings; it is told the number of failures in a row.
+        due: Box<dyn FnOnce(u32) -> T + 'a>,
+        /// Whether what was added during the run may wait for the backoff, as echoes of the run's own writes may.
+        can_wait: Box<dyn Fn(&T) -> bool + 'a>,
+    },
+    /// What the key stands for is gone: nothing of it is kept.
+    Forget,
+}
+
+/// How much there is to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Keys that wait for a worker.
+    pub waiting: usize,
+    /// Keys that wait for a time.
+    pub delayed: usize,
+    /// Keys with workers.
+    pub running: usize,
+    /// How long those have run, together.
+    pub unfinished: Duration,
+    /// How long the longest of those has run.
+    pub longest_running: Duration,
+}
+
+impl<K, T> WorkQueue<K, T>
+where
+    K: Clone + Eq + Hash + Send + 'static,
+    T: Merge + Default + Send + 'static,
+{
+    /// An empty queue. Delays pass only while [`run_timer`](Self::run_timer) is polled, or a worker takes a key.
+    #[must_use]
+    pub fn new(config: Config<K>) -> Self {
+        Self(Arc::new(Shared {
+            state: Mutex::new(State::new(config.clone())),
+            config,
+            work: Notify::new(),
+            timer: Notify::new(),
+        }))
+    }
+
+    /// Wakes a key. Where it waits already, it rises to `class` and the payloads merge; where it runs, it runs again.
+    pub fn add(&self, key: K, class: Class, payload: T) {
+        let waits = self.state().add(key, class, payload, Instant::now());
+        self.announce(usize::from(waits));
+    }
+
+    /// As [`add`](Self::add), but does not cut short a backoff: for wake-ups that the key caused itself.
+    pub fn add_patiently(&self, key: K, class: Class, payload: T) {
+        let waits = self.state().add_patiently(key, class, payload, Instant::now());
+        self.announce(usize::from(waits));
+    }
+
+    /// Wakes a key after `delay` unless it runs before; the earlier of two delays holds. Any delay will do: zero is
+    /// at once, and one beyond a century is as good as never.
+    pub fn add_after(&self, key: K, delay: Duration, class: Class, payload: T) {
+        if delay.is_zero() {
+            self.add(key, class, payload);
+            return;
+        }
+        self.state().add_after(key, delay, class, payload, Instant::now());
+        self.0.timer.notify_one();
+    }
+
+    /// The next key, once there is one; `None` once the queue is closed. Give it back with [`done`](Self::done).
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: a key is taken only when the future is ready.
+    pub async fn get(&self) -> Option<Item<K, T>> {
+        loop {
+            let mut changed = pin!(self.0.work.notified());
+            let (take, woken, more) = {
+                let now = Instant::now();
+                let mut state = self.state();
+                let woken = state.promote(now);
+                let take = state.take(now);
+                (take, woken, state.has_waiting())
+            };
+            for _ in 0..woken {
+                self.0.config.hooks.added();
+            }
+            match take {
+                Take::Item(item) => {
+                    if more {
+                        self.0.work.notify_one();
+                    }
+                    self.0.config.hooks.started(item.waited);
+                    return Some(item);
+                }
+                Take::Closed => return None,
+                Take::Empty => changed.await,
+                Take::Limited(at) => {
+                    tokio::select! {
+                        biased;
+                        () = &mut changed => {}
+                        () = sleep_until(at) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives a key back. Answers the delay where the key backs off.
+    pub fn done(&self, key: &K, next: Next<'_, T>) -> Option<Duration> {
+        let failed = matches!(next, Next::Backoff { .. });
+        let Done {
+            worked,
+            waits,
+            retry_in,
+        } = self.state().done(key, next, Instant::now());
+        self.0.config.hooks.finished(worked);
+        if failed {
+            self.0.config.hooks.retried();
+        }
+        self.announce(usize::from(waits));
+        self.0.timer.notify_one();
+        retry_in
+    }
+
+    /// Wakes keys when their time comes, until the queue is closed. One such future per queue, beside its workers.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: delays are kept, and pass late where nobody polls.
+    pub async fn run_timer(&self) {
+        loop {
+            let mut moved = pin!(self.0.timer.notified());
+            let now = Instant::now();
+            let (woken, next, closed) = {
+                let mut state = self.state();
+                (state.promote(now), state.next_due(), state.closed)
+            };
+            self.announce(woken);
+            if closed {
+                return;
+            }
+            match next {
+                None => moved.await,
+                Some(next) => {
+                    tokio::select! {
+                        biased;
+                        () = &mut moved => {}
+                        () = sleep_until(next.min(now + LONGEST_SLEEP)) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives out no more keys. Keys with workers may still be given back.
+    pub fn close(&self) {
+        self.state().closed = true;
+        self.0.work.notify_waiters();
+        self.0.timer.notify_one();
+    }
+
+    /// How much there is to do.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.state().stats(Instant::now())
+    }
+
+    fn announce(&self, began_to_wait: usize) {
+        for _ in 0..began_to_wait {
+            self.0.config.hooks.added();
+            self.0.work.notify_one();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<K, T>> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, T> Clone for WorkQueue<K, T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<K, T> fmt::Debug for WorkQueue<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkQueue")
+            .field("config", &self.0.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Next<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settled => f.write_str("Settled"),
+            Self::After(delay, payload) => f.debug_tuple("After").field(delay).field(payload).finish(),
+            Self::Backoff { .. } => f.write_str("Backoff"),
+            Self::Forget => f.write_str("Forget"),
+        }
+    }
+}
