@@ -12,11 +12,14 @@ compile_error!(
     "kubewright needs one Kubernetes version: enable exactly one of its features k8s-v1_33 to k8s-v1_37, or keep the default features"
 );
 
+pub mod cli;
 pub mod client;
 pub mod context;
 pub mod controller;
 pub mod declaration;
 pub mod delta;
+#[cfg(feature = "dev")]
+pub mod dev;
 pub mod diagnostics;
 pub mod env;
 pub mod error;
@@ -25,6 +28,7 @@ pub mod grants;
 pub mod key;
 pub mod kind;
 pub mod manager;
+pub mod manifests;
 pub mod object;
 pub mod owner;
 pub mod predicate;

@@ -1,6 +1,61 @@
 //! The permissions that follow from a declaration, as data.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
+
+use crate::declaration::Declared;
+use crate::kind::Kind;
+
+const READS: &[&str] = &["get", "list", "watch"];
+const OWNS: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
+const LIVE: &[&str] = &["get", "list"];
+const WRITES: &[&str] = &["get", "create", "patch", "delete"];
+const UPDATES: &[&str] = &["get", "update"];
+
+/// What a declaration needs: one rule per resource, sorted by group and resource; rules asked for by `rbac(…)` follow
+/// as they were written. Leader election is not part of it: that is the operator's, not the controller's.
+#[must_use]
+pub fn rules(declared: &Declared) -> Vec<PolicyRule> {
+    let mut verbs: BTreeMap<(String, String), BTreeSet<&'static str>> = BTreeMap::new();
+    let mut grant = |kind: &Kind, subresource: &str, granted: &[&'static str]| {
+        let place = (kind.group().to_owned(), format!("{}{subresource}", kind.plural()));
+        verbs.entry(place).or_default().extend(granted);
+    };
+    for watch in &declared.watches {
+        grant(&watch.kind, "", if watch.role.is_owned() { OWNS } else { READS });
+    }
+    let primary = &declared.primary;
+    if declared.primary_has_status {
+        grant(primary, "/status", &["patch"]);
+    }
+    if declared.finalizer.is_some() || !declared.retired_finalizers.is_empty() {
+        grant(primary, "", &["patch"]);
+    }
+    if declared.owned().next().is_some() {
+        // What OwnerReferencesPermissionEnforcement asks of whoever sets blockOwnerDeletion.
+        grant(primary, "/finalizers", &["update"]);
+    }
+    for (kinds, granted) in [
+        (&declared.live, LIVE),
+        (&declared.writes, WRITES),
+        (&declared.updates, UPDATES),
+    ] {
+        kinds.iter().for_each(|kind| grant(kind, "", granted));
+    }
+    grant(
+        &Kind::new("events.k8s.io", "v1", "Event", "events", true),
+        "",
+        &["create", "patch"],
+    );
+    let derived = verbs.into_iter().map(|((group, resource), verbs)| PolicyRule {
+        api_groups: vec![group],
+        resources: vec![resource],
+        verbs: verbs.into_iter().map(str::to_owned).collect(),
+        ..PolicyRule::default()
+    });
+    derived.chain(declared.rules.iter().cloned()).collect()
+}
 
 /// One rule of a role, as `rbac.authorization.k8s.io/v1` has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

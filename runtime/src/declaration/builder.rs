@@ -60,6 +60,8 @@ impl<C: Declare> Declaration<C> {
                 previous_managers: Vec::new(),
                 needs_leader: true,
                 own_events_skip: false,
+                crd: None,
+                ungranted_client: None,
                 event_filter: None,
             },
             cleanup: None,
@@ -89,6 +91,18 @@ impl<C: Declare> Declaration<C> {
         self.declared.primary_has_status = crate::status_of::has_status::<K>();
         self.declared.primary = kind.clone();
         self.declared.watches.insert(0, WatchDecl::new(kind, Role::Primary));
+        self
+    }
+
+    /// Says that the primary is a custom kind, whose definition goes into the manifests. The attribute adds the call
+    /// where the primary derives `CustomResource`.
+    #[must_use]
+    pub fn crd<K>(mut self) -> Self
+    where
+        K: kube::CustomResourceExt,
+        C: Declare<Primary = K>,
+    {
+        self.declared.crd = Some(K::crd);
         self
     }
 

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
 use crate::declaration::{Backoff, RateLimit, WatchDecl};
 use crate::kind::Kind;
 use crate::predicate::Predicate;
@@ -47,6 +49,10 @@ pub struct Declared {
     pub needs_leader: bool,
     /// Whether echoes of own writes are dropped. Default: false.
     pub own_events_skip: bool,
+    /// The definition of the primary kind, where it is a custom one.
+    pub crd: Option<fn() -> CustomResourceDefinition>,
+    /// Why the controller may use a client that its grants do not restrict; `None` where it may not.
+    pub ungranted_client: Option<String>,
     /// Filter over all watches, each watch's own predicate apart.
     pub event_filter: Option<Predicate>,
 }

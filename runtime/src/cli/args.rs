@@ -1,0 +1,191 @@
+//! The flags of an operator's command line.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// A Kubernetes operator.
+#[derive(Debug, Parser)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run against the cluster of the kubeconfig, or the one this pod is in (the default)
+    Run(Box<RunArgs>),
+    /// Run against an API server inside this process, and show what happens
+    #[cfg(feature = "dev")]
+    Dev(Box<DevArgs>),
+    /// Print the CustomResourceDefinitions and the RBAC that the operator needs, as YAML
+    Manifests(ManifestArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, then the pod's ServiceAccount]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// Namespace of the operator itself, where its Lease lives [default: the pod's or the context's, else `default`]
+    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Namespaces to watch, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", env = "OPERATOR_WATCH_NAMESPACES", value_delimiter = ',')]
+    pub(crate) watch_namespaces: Vec<String>,
+    /// Whether replicas agree on one leader by a Lease
+    #[arg(long, value_name = "BOOL", env = "OPERATOR_LEADER_ELECTION", default_value_t = true,
+          num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) leader_election: bool,
+    /// Name of the Lease [default: the operator's name]
+    #[arg(long, value_name = "NAME", env = "OPERATOR_LEASE_NAME")]
+    pub(crate) lease_name: Option<String>,
+    /// Name of this replica in the Lease [default: host name and process id]
+    #[arg(long, value_name = "NAME", env = "POD_NAME")]
+    pub(crate) identity: Option<String>,
+    /// Where to serve /metrics: HOST:PORT, PORT or `off`
+    #[arg(long, value_name = "ADDR", env = "OPERATOR_METRICS", default_value = "8080")]
+    pub(crate) metrics: Endpoint,
+    /// Where to serve /healthz, /readyz and /statusz: HOST:PORT, PORT or `off`
+    #[arg(long, value_name = "ADDR", env = "OPERATOR_HEALTH", default_value = "8081")]
+    pub(crate) health: Endpoint,
+    #[command(flatten)]
+    pub(crate) logs: LogArgs,
+}
+
+#[derive(Debug, Args)]
+#[cfg(feature = "dev")]
+pub(crate) struct DevArgs {
+    /// Apply this YAML file once the operator runs; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) apply: Vec<PathBuf>,
+    /// Do not simulate workloads: Deployments stay as they were written, without pods
+    #[arg(long)]
+    pub(crate) no_simulate: bool,
+    /// Where the API server listens for kubectl [default: any free port]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", hide_default_value = true)]
+    pub(crate) listen: SocketAddr,
+    /// Where to write the kubeconfig; removed at the end [default: in the user's runtime or cache directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_kubeconfig: Option<PathBuf>,
+    /// Go on when a file given with --apply is refused
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// Namespace of the operator itself, where its Lease lives
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) namespace: String,
+    /// Where to serve /metrics: HOST:PORT, PORT or `off`
+    #[arg(long, value_name = "ADDR", default_value = "off")]
+    pub(crate) metrics: Endpoint,
+    /// Where to serve /healthz, /readyz and /statusz: HOST:PORT, PORT or `off`
+    #[arg(long, value_name = "ADDR", default_value = "off")]
+    pub(crate) health: Endpoint,
+    #[command(flatten)]
+    pub(crate) logs: LogArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManifestArgs {
+    /// Namespace of the operator: where its ServiceAccount and its Lease live
+    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", default_value = "default")]
+    pub(crate) namespace: String,
+    /// Grant rights in these namespaces only, separated by commas [default: the whole cluster]
+    #[arg(long, value_name = "NAMES", env = "OPERATOR_WATCH_NAMESPACES", value_delimiter = ',')]
+    pub(crate) watch_namespaces: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// What to log: a level, or filters such as `info,kubewright=debug`
+    #[arg(long, value_name = "FILTER", env = "OPERATOR_LOG")]
+    pub(crate) log: Option<String>,
+    /// How to log [default: text on a terminal, else json]
+    #[arg(long, value_name = "FORMAT", env = "OPERATOR_LOG_FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// An address to serve at, or `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint(pub(crate) Option<SocketAddr>);
+
+impl std::str::FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if matches!(text, "off" | "none" | "0") {
+            return Ok(Self(None));
+        }
+        let port = text.strip_prefix(':').unwrap_or(text);
+        if let Ok(port) = port.parse::<u16>() {
+            return Ok(Self(Some((Ipv6Addr::UNSPECIFIED, port).into())));
+        }
+        text.parse()
+            .map(|address| Self(Some(address)))
+            .map_err(|_| "write HOST:PORT with an IP address, such as 127.0.0.1:8080, a PORT, or `off`".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &str) -> RunArgs {
+        let cli = Cli::try_parse_from(line.split_whitespace()).expect("valid flags");
+        match cli.command {
+            None => cli.run,
+            Some(Command::Run(args)) => *args,
+            Some(_) => panic!("`run` was meant"),
+        }
+    }
+
+    #[test]
+    fn the_definition_of_the_flags_is_consistent() {
+        use clap::CommandFactory as _;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn run_is_the_default_and_takes_the_same_flags() {
+        for line in ["op --context a --metrics off", "op run --context a --metrics off"] {
+            let args = run(line);
+            assert_eq!(args.context.as_deref(), Some("a"));
+            assert_eq!(args.metrics, Endpoint(None));
+        }
+    }
+
+    #[test]
+    fn leader_election_is_on_unless_switched_off() {
+        assert!(run("op").leader_election);
+        assert!(run("op --leader-election").leader_election);
+        assert!(!run("op --leader-election=false").leader_election);
+    }
+
+    #[test]
+    fn an_endpoint_is_an_address_a_port_or_off() {
+        let of = |text: &str| text.parse::<Endpoint>().map(|e| e.0.map(|a| a.to_string()));
+        assert_eq!(of("127.0.0.1:9"), Ok(Some("127.0.0.1:9".to_owned())));
+        assert_eq!(of(":8080"), Ok(Some("[::]:8080".to_owned())));
+        assert_eq!(of("8080"), Ok(Some("[::]:8080".to_owned())));
+        assert_eq!(of("off"), Ok(None));
+        assert!(of("localhost").is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! `run`: the operator against a real cluster.
+
+use super::args::RunArgs;
+use super::connect::connect;
+use super::{Failure, Logs};
+use crate::manager::{LeaderElection, Manager, Options, Shutdown};
+
+/// Runs until a signal stops it or it cannot go on.
+pub(super) async fn run(manager: Manager, args: RunArgs) -> Result<(), Failure> {
+    Logs::new(args.logs, "info").start()?;
+    let client = connect(args.kubeconfig.as_deref(), args.context.as_deref()).await?;
+
+    let mut options = Options::default();
+    options.metrics_addr = args.metrics.0;
+    options.health_addr = args.health.0;
+    options.namespaces = args.watch_namespaces;
+    if args.leader_election {
+        let namespace = args.namespace.unwrap_or_else(|| client.default_namespace().to_owned());
+        let lease = args.lease_name.unwrap_or_else(|| manager.name().to_owned());
+        let identity = args.identity.unwrap_or_else(identity);
+        options.leader_election = Some(LeaderElection::new(lease, namespace, identity));
+    }
+    let stop = Shutdown::new();
+    tokio::spawn(stop_on_signals(stop.clone()));
+    manager.run(client, options, stop).await.map_err(Failure::other)
+}
+
+/// Triggers `stop` at the first signal; ends the process at the second.
+pub(crate) async fn stop_on_signals(stop: Shutdown) {
+    let signal = Shutdown::signal().await;
+    tracing::info!(signal, "stopping: running reconciles end, then the Lease is given back");
+    stop.trigger();
+    Shutdown::signal().await;
+    // 128 + SIGINT: as a shell reports a process that the signal ended.
+    std::process::exit(130);
+}
+
+/// Host name and process id; the host name alone may be shared by two operators on one machine.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME")
+        .ok()
+        .or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok())
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "localhost".to_owned());
+    format!("{host}_{}", std::process::id())
+}

@@ -1,0 +1,101 @@
+//! What has to be in the cluster before the operator runs: its CustomResourceDefinitions, and exactly the rights
+//! that its declarations ask for.
+//!
+//! Nothing here needs an instance of a controller or a cluster: everything follows from
+//! [`Declared`](crate::declaration::Declared). The order of objects, rules and fields is stable, so that generated
+//! files can be checked in and compared.
+
+mod rights;
+mod roles;
+mod yaml;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::declaration::Declared;
+
+pub use yaml::{YamlError, documents};
+
+/// The manifests of one operator. Build with [`Manifests::new`]; then [`objects`](Manifests::objects) or
+/// [`to_yaml`](Manifests::to_yaml).
+#[derive(Clone, Debug)]
+pub struct Manifests {
+    operator: String,
+    namespace: String,
+    watched: Vec<String>,
+    declared: Vec<Declared>,
+}
+
+impl Manifests {
+    /// Manifests of the operator `operator`, whose pods and Lease live in `namespace`.
+    ///
+    /// `operator` names the ServiceAccount, the roles and the Lease; it must be a DNS label.
+    pub fn new(
+        operator: impl Into<String>,
+        namespace: impl Into<String>,
+        declared: impl IntoIterator<Item = Declared>,
+    ) -> Self {
+        Self {
+            operator: operator.into(),
+            namespace: namespace.into(),
+            watched: Vec::new(),
+            declared: declared.into_iter().collect(),
+        }
+    }
+
+    /// Restricts the rights on namespaced kinds to these namespaces: a Role in each instead of a ClusterRole.
+    /// Cluster-scoped kinds keep their ClusterRole. Default: the whole cluster.
+    #[must_use]
+    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = String>) -> Self {
+        self.watched = namespaces.into_iter().collect();
+        self.watched.sort();
+        self.watched.dedup();
+        self
+    }
+
+    /// The CustomResourceDefinitions of the controllers' primary kinds, each once, by name. Built-in kinds have none.
+    #[must_use]
+    pub fn crds(&self) -> Vec<Value> {
+        let mut crds = BTreeMap::new();
+        for declared in &self.declared {
+            let Some(definition) = declared.crd else { continue };
+            let definition = definition();
+            let name = definition.metadata.name.clone().unwrap_or_default();
+            let mut value = serde_json::to_value(&definition).expect("a CustomResourceDefinition is plain JSON");
+            // What only the server writes.
+            if let Some(object) = value.as_object_mut() {
+                object.remove("status");
+            }
+            crds.insert(name, value);
+        }
+        crds.into_values().collect()
+    }
+
+    /// ServiceAccount, roles and bindings: what the declarations need and nothing else, and the Lease for leader
+    /// election in the operator's own namespace.
+    #[must_use]
+    pub fn rbac(&self) -> Vec<Value> {
+        roles::objects(&self.operator, &self.namespace, &self.watched, &self.declared)
+    }
+
+    /// Everything, in the order in which it can be applied: definitions, then the ServiceAccount, then its rights.
+    #[must_use]
+    pub fn objects(&self) -> Vec<Value> {
+        let mut objects = self.crds();
+        objects.extend(self.rbac());
+        objects
+    }
+
+    /// [`Manifests::objects`] as a YAML stream for `kubectl apply -f -`.
+    ///
+    /// # Errors
+    ///
+    /// When a definition holds what YAML cannot say, such as a float that is not a number.
+    pub fn to_yaml(&self) -> Result<String, YamlError> {
+        yaml::stream(&self.objects())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! The ServiceAccount, its roles and their bindings.
+
+use serde_json::{Value, json};
+
+use super::rights;
+use crate::declaration::Declared;
+use crate::rbac::PolicyRule;
+
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Everything under RBAC for one operator, in the order in which it can be applied.
+pub(super) fn objects(operator: &str, namespace: &str, watched: &[String], declared: &[Declared]) -> Vec<Value> {
+    let names = Names { operator, namespace };
+    let mut objects = vec![json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": names.meta(operator, Some(namespace)),
+    })];
+    if watched.is_empty() {
+        objects.extend(names.cluster_wide(&rights::all(declared), declared));
+    } else {
+        let rights = rights::by_scope(declared);
+        objects.extend(names.cluster_wide(&rights.cluster, declared));
+        for place in watched {
+            objects.extend(names.within(place, operator, &rights.namespaced));
+        }
+    }
+    objects.extend(names.within(
+        namespace,
+        &format!("{operator}-leader-election"),
+        &leader_election(operator),
+    ));
+    objects
+}
+
+/// Leader election: any Lease may be created (RBAC cannot restrict a create by name), only our own read and renewed.
+fn leader_election(operator: &str) -> [PolicyRule; 2] {
+    let rule = |names: &[&str], verbs: &[&str]| PolicyRule {
+        api_groups: vec!["coordination.k8s.io".to_owned()],
+        resources: vec!["leases".to_owned()],
+        resource_names: names.iter().map(|n| (*n).to_owned()).collect(),
+        verbs: verbs.iter().map(|v| (*v).to_owned()).collect(),
+        non_resource_urls: Vec::new(),
+    };
+    [rule(&[], &["create"]), rule(&[operator], &["get", "update"])]
+}
+
+struct Names<'a> {
+    operator: &'a str,
+    namespace: &'a str,
+}
+
+impl Names<'_> {
+    fn meta(&self, name: &str, namespace: Option<&str>) -> Value {
+        let mut meta = json!({
+            "name": name,
+            "labels": {
+                "app.kubernetes.io/name": self.operator,
+                "app.kubernetes.io/managed-by": "kubewright",
+            },
+        });
+        if let Some(namespace) = namespace {
+            meta["namespace"] = namespace.into();
+        }
+        meta
+    }
+
+    /// A ClusterRole with its binding; nothing when there is nothing to grant.
+    fn cluster_wide(&self, rules: &[PolicyRule], declared: &[Declared]) -> Vec<Value> {
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        let mut role = json!({
+            "apiVersion": RBAC,
+            "kind": "ClusterRole",
+            "metadata": self.meta(self.operator, None),
+            "rules": rules,
+        });
+        // Whoever reviews the rights should see where the checks of the compiler end, and why.
+        let reasons: Vec<String> = declared
+            .iter()
+            .filter_map(|d| Some(format!("{}: {}", d.name, d.ungranted_client.as_ref()?)))
+            .collect();
+        if !reasons.is_empty() {
+            role["metadata"]["annotations"] = json!({ "kubewright.dev/ungranted-client": reasons.join("\n") });
+        }
+        let binding = json!({
+            "apiVersion": RBAC,
+            "kind": "ClusterRoleBinding",
+            "metadata": self.meta(self.operator, None),
+            "roleRef": { "apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": self.operator },
+            "subjects": self.subjects(),
+        });
+        vec![role, binding]
+    }
+
+    /// A Role in one namespace with its binding; nothing when there is nothing to grant.
+    fn within(&self, place: &str, name: &str, rules: &[PolicyRule]) -> Vec<Value> {
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        let role = json!({
+            "apiVersion": RBAC,
+            "kind": "Role",
+            "metadata": self.meta(name, Some(place)),
+            "rules": rules,
+        });
+        let binding = json!({
+            "apiVersion": RBAC,
+            "kind": "RoleBinding",
+            "metadata": self.meta(name, Some(place)),
+            "roleRef": { "apiGroup": RBAC_GROUP, "kind": "Role", "name": name },
+            "subjects": self.subjects(),
+        });
+        vec![role, binding]
+    }
+
+    fn subjects(&self) -> Value {
+        json!([{ "kind": "ServiceAccount", "name": self.operator, "namespace": self.namespace }])
+    }
+}

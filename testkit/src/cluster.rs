@@ -1,0 +1,324 @@
+//! A cluster for one test: an API server in the process, and ways to talk to it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::{Method, Request, header};
+use jiff::Timestamp;
+use kubewright::dev::apiserver::clock::Clock;
+use kubewright::dev::apiserver::http::log::RequestLog;
+use kubewright::dev::apiserver::server::{ApiServer, Simulate};
+use kubewright::dev::{Installer, connect};
+use kubewright::kube;
+use kubewright::kube::core::crd::CustomResourceExt;
+use kubewright::{Env, Kind, Manager, Object, ObjectKey};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use crate::operator::{Operator, OperatorBuilder};
+use crate::requests::Requests;
+use crate::story::Story;
+
+/// 2026-01-01T00:00:00Z: every test begins at the same moment unless it asks for another.
+const START: i64 = 1_767_225_600;
+
+/// Configures a [`TestCluster`]; see each method for its default.
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `start`"]
+pub struct Builder {
+    seed: u64,
+    now: Timestamp,
+    simulate: Simulate,
+    history: Option<usize>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        let seed = std::env::var("KUBEWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok());
+        Self {
+            seed: seed.unwrap_or(1),
+            now: Timestamp::from_second(START).unwrap_or(Timestamp::UNIX_EPOCH),
+            simulate: Simulate::Full,
+            history: None,
+        }
+    }
+}
+
+impl Builder {
+    /// What all randomness follows from: names, uids, jitter. Default: `KUBEWRIGHT_SEED` of the environment, else 1.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The wall-clock time at the start. Default: the first of January 2026, midnight UTC.
+    pub fn now(mut self, now: Timestamp) -> Self {
+        self.now = now;
+        self
+    }
+
+    /// How much of the workload controllers' world is simulated. Default: all of it; pods become ready.
+    pub fn simulate(mut self, simulate: Simulate) -> Self {
+        self.simulate = simulate;
+        self
+    }
+
+    /// How many writes the server's history remembers; watches from before answer "expired". Default: the server's.
+    pub fn history(mut self, writes: usize) -> Self {
+        self.history = Some(writes);
+        self
+    }
+
+    /// Starts the cluster: RBAC, OwnerReferencesPermissionEnforcement and every cluster's controllers are on.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn start(self) -> TestCluster {
+        let mut server = ApiServer::builder()
+            .clock(Clock::new(self.now, self.seed))
+            .simulate(self.simulate)
+            .service_accounts(true)
+            .endpoints(true)
+            .owner_references_permission(true);
+        if let Some(writes) = self.history {
+            server = server.history(writes);
+        }
+        let server = server.build();
+        let log = server.request_log();
+        let controllers = tokio::spawn({
+            let server = server.clone();
+            async move { server.run_controllers().await }
+        });
+        let client = connect(&server, &server.admin_token(), "default");
+        TestCluster(Arc::new(Inner {
+            env: Env::seeded(self.now, self.seed),
+            installer: Installer::new(server.clone(), client.clone(), "kubectl"),
+            log: Mutex::new((log, Vec::new())),
+            story: Story::default(),
+            server,
+            client,
+            controllers,
+        }))
+    }
+}
+
+/// A cluster for one test. Clones are the same cluster; it ends with the last one.
+#[derive(Clone)]
+pub struct TestCluster(Arc<Inner>);
+
+struct Inner {
+    env: Env,
+    server: ApiServer,
+    client: kube::Client,
+    installer: Installer,
+    log: Mutex<(RequestLog, Vec<Arc<crate::RequestRecord>>)>,
+    story: Story,
+    controllers: JoinHandle<()>,
+}
+
+impl TestCluster {
+    /// Starts to configure a cluster.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Starts a cluster with the builder's defaults.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::builder().start()
+    }
+
+    /// A client with all rights, for the test itself and for operators written on kube alone.
+    #[must_use]
+    pub fn client(&self) -> kube::Client {
+        self.0.client.clone()
+    }
+
+    /// A client of another user; RBAC decides what it may do.
+    #[must_use]
+    pub fn client_as(&self, user: &str, groups: &[&str]) -> kube::Client {
+        connect(&self.0.server, &self.0.server.user_token(user, groups), "default")
+    }
+
+    /// The server, for what has no helper here.
+    #[must_use]
+    pub fn server(&self) -> &ApiServer {
+        &self.0.server
+    }
+
+    /// The clock and the randomness that the operators of this cluster share.
+    #[must_use]
+    pub fn env(&self) -> &Env {
+        &self.0.env
+    }
+
+    /// Installs a custom kind. [`TestCluster::run`] does it for the kinds of the operator's controllers.
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses the definition.
+    pub async fn install<K: CustomResourceExt>(&self) {
+        let definition = serde_json::to_value(K::crd()).expect("a CustomResourceDefinition is plain JSON");
+        self.apply(&definition).await;
+    }
+
+    /// Installs the operator's manifests and runs it as its own ServiceAccount, without leader election.
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses the manifests.
+    pub async fn run(&self, manager: Manager) -> Operator {
+        self.operator(manager).start().await
+    }
+
+    /// Configures a replica of an operator: identity, leader election, namespaces.
+    pub fn operator(&self, manager: Manager) -> OperatorBuilder {
+        OperatorBuilder::new(self.clone(), manager)
+    }
+
+    /// Applies every object of a YAML text, as `kubectl apply --server-side` does; answers what the server stored.
+    ///
+    /// # Panics
+    ///
+    /// When the text is no YAML or the server refuses an object.
+    pub async fn apply_yaml(&self, yaml: &str) -> Vec<Value> {
+        match self.try_apply_yaml(yaml).await {
+            Ok(stored) => stored,
+            Err(error) => panic!("apply_yaml: {error}"),
+        }
+    }
+
+    /// As [`TestCluster::apply_yaml`], for objects that are meant to be refused.
+    ///
+    /// # Errors
+    ///
+    /// What the server said about the first object that it refused.
+    pub async fn try_apply_yaml(&self, yaml: &str) -> Result<Vec<Value>, kubewright::dev::InstallError> {
+        self.0.installer.yaml("the test's YAML", yaml).await
+    }
+
+    /// Applies one object.
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses it.
+    pub async fn apply(&self, object: &Value) -> Value {
+        match self.0.installer.object("the test's object", object).await {
+            Ok(stored) => stored,
+            Err(error) => panic!("apply: {error}"),
+        }
+    }
+
+    /// The object of that name, `namespace/name` or `name` (namespace `default`), if there is one.
+    ///
+    /// # Panics
+    ///
+    /// When the request fails for another reason than that there is no such object.
+    pub async fn get<K: Object>(&self, name: &str) -> Option<K> {
+        match self.send::<K, K>(Method::GET, name, None).await {
+            Ok(object) => Some(object),
+            Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => None,
+            Err(error) => panic!("get {} {name}: {error}", Kind::of::<K>()),
+        }
+    }
+
+    /// All objects of a kind, in all namespaces, by namespace and name.
+    ///
+    /// # Panics
+    ///
+    /// When the request fails, as it does for a kind that is not installed.
+    pub async fn list<K: Object>(&self) -> Vec<K> {
+        let path = Kind::of::<K>().collection_path(None);
+        let request = Request::get(path).body(Vec::new()).expect("a kind's path is a URL");
+        match self.0.client.request::<kube::core::ObjectList<K>>(request).await {
+            Ok(list) => list.items,
+            Err(error) => panic!("list {}: {error}", Kind::of::<K>()),
+        }
+    }
+
+    /// Changes an object with a JSON merge patch.
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses it.
+    pub async fn patch<K: Object>(&self, name: &str, patch: Value) -> K {
+        match self.send::<K, K>(Method::PATCH, name, Some(patch)).await {
+            Ok(object) => object,
+            Err(error) => panic!("patch {} {name}: {error}", Kind::of::<K>()),
+        }
+    }
+
+    /// Deletes an object; finalizers and dependents take their time.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such object or the server refuses.
+    pub async fn delete<K: Object>(&self, name: &str) {
+        if let Err(error) = self.send::<K, Value>(Method::DELETE, name, None).await {
+            panic!("delete {} {name}: {error}", Kind::of::<K>());
+        }
+    }
+
+    /// Every request that the server answered so far.
+    #[must_use]
+    pub fn requests(&self) -> Requests {
+        let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let (receiver, kept) = &mut *log;
+        while let Some(record) = receiver.try_next() {
+            kept.push(record);
+        }
+        Requests::new(kept.clone())
+    }
+
+    /// What the operators of this cluster did, in order.
+    #[must_use]
+    pub fn story(&self) -> &Story {
+        &self.0.story
+    }
+
+    async fn send<K: Object, T: DeserializeOwned>(
+        &self,
+        method: Method,
+        name: &str,
+        body: Option<Value>,
+    ) -> Result<T, kube::Error> {
+        let key = key::<K>(name);
+        let path = format!("{}/{}", Kind::of::<K>().collection_path(key.namespace()), key.name);
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/merge-patch+json")
+            .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default())
+            .map_err(kube::Error::HttpError)?;
+        self.0.client.request(request).await
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.controllers.abort();
+    }
+}
+
+impl std::fmt::Debug for TestCluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestCluster")
+            .field("server", &self.0.server)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `namespace/name`; `name` alone is in `default`, or cluster-scoped where the kind is.
+pub(crate) fn key<K: Object>(name: &str) -> ObjectKey {
+    match name.split_once('/') {
+        Some((namespace, name)) => ObjectKey::new(namespace, name),
+        None if Kind::of::<K>().namespaced() => ObjectKey::new("default", name),
+        None => ObjectKey::cluster_scoped(name),
+    }
+}
