@@ -1,9 +1,35 @@
 //! Server-side apply and the ownership of fields.
+//!
+//! The rules are those of Kubernetes' structured merge: every manager has a set of fields in
+//! `metadata.managedFields`; [`track_update`] moves fields to whoever changed them, [`server_side`] merges a
+//! configuration and refuses to change what others own. What is a field depends on the schema ([`shape`]): list types
+//! and map keys decide whether a list is one field or many.
 
-use serde_json::Value;
+mod compare;
+mod element;
+mod fit;
+mod last_applied;
+mod managed;
+mod merge;
+mod owned;
+mod ownership;
+mod remove;
+pub mod scale;
+mod set;
+mod shape;
 
+use serde_json::{Value, json};
+
+use self::compare::Comparison;
+use self::managed::Entry;
+use self::ownership::{Applied, Conflicts};
+use self::shape::Shape;
 use crate::error::ApiError;
+use crate::resource::{Resource, api_version};
 use crate::schema::Schema;
+
+pub use element::Element;
+pub use set::FieldSet;
 
 /// Whose write it is.
 #[derive(Clone, Copy, Debug)]
@@ -29,24 +55,308 @@ pub enum Operation {
     Update,
 }
 
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+        }
+    }
+}
+
 /// Recomputes `metadata.managedFields` of `new` after a create, update or patch by `manager`.
-pub fn track_update(_schema: &Schema, _old: Option<&Value>, _new: &mut Value, _manager: &Manager<'_>) {}
+///
+/// To be called on the client's object with defaults filled in, before admission and before the server puts back
+/// what the write may not change: what those set belongs to nobody. `reset` names the top-level fields that this
+/// (sub)resource never owns. A list sent by the client is believed, `[]` and `[{}]` clear all ownership, no list and
+/// a broken one keep what is stored; an object without any entry gets none from updates.
+pub fn track_update(resource: &Resource, old: Option<&Value>, new: &mut Value, manager: &Manager<'_>, reset: &[&str]) {
+    let sent = take_managed_fields(new);
+    let stored = old.map_or(&Value::Null, managed::of);
+    let decoded = |list: &Value| managed::decode(list).unwrap_or_default();
+    let mut entries = if !manager.subresource.is_empty() {
+        decoded(stored)
+    } else if managed::is_reset(&sent) {
+        Vec::new()
+    } else {
+        match managed::decode(&sent) {
+            Ok(entries) if !entries.is_empty() => entries,
+            _ => decoded(stored),
+        }
+    };
+    if entries.is_empty() && old.is_some() {
+        return;
+    }
+    let nothing = json!({});
+    own_changes(
+        resource,
+        old.unwrap_or(&nothing),
+        new,
+        &mut entries,
+        entry_of(manager, manager.name),
+        reset,
+    );
+    managed::cap(&mut entries);
+    managed::encode(new, &entries);
+}
 
 /// Merges the applied `config` into `current`; returns the merged object with its managedFields.
 ///
-/// `reset` names the top-level fields that this (sub)resource never owns.
+/// `reset` names the top-level fields that this (sub)resource never owns: `status` on the object itself, `spec` and
+/// `metadata` on `/status`. The caller puts them back, as after an update.
 ///
 /// # Errors
-/// 409 when others own what the configuration changes and `force` is off; 500 when it does not fit the schema.
+/// 409 with one cause per field when others own what the configuration changes and `force` is off; 400 when it
+/// brings managedFields or another version; 500 when it does not fit the schema.
 pub fn server_side(
-    _schema: &Schema,
+    resource: &Resource,
     current: Option<&Value>,
     config: &Value,
-    _manager: &Manager<'_>,
-    _force: bool,
-    _reset: &[&str],
+    manager: &Manager<'_>,
+    force: bool,
+    reset: &[&str],
 ) -> Result<Value, ApiError> {
-    let mut merged = current.cloned().unwrap_or_default();
-    crate::patch::merge(&mut merged, config);
-    Ok(merged)
+    check_config(&resource.schema, config, manager)?;
+    let nothing = json!({});
+    let live = current.unwrap_or(&nothing);
+    let mut entries = managed::decode(managed::of(live))
+        .map_err(|why| ApiError::new(500, "", format!("failed to decode managed fields: {why}")))?;
+    if entries.is_empty() && current.is_some() {
+        // Whatever is there before the first apply belongs to this manager.
+        own_changes(
+            resource,
+            &nothing,
+            live,
+            &mut entries,
+            entry_of(manager, "before-first-apply"),
+            reset,
+        );
+    }
+    let shape = Shape::of(&resource.schema);
+    fit_entries(resource, &mut entries);
+    let applier = Entry {
+        operation: Operation::Apply,
+        time: None,
+        ..entry_of(manager, manager.name)
+    };
+    let ignored = ignored(reset);
+    let attempt = |entries, force| ownership::apply(shape, live, config, entries, applier.clone(), &ignored, force);
+    let applied = attempt(entries.clone(), force).or_else(|conflicts| {
+        let left = last_applied::remaining(manager.name, shape, live, conflicts);
+        if left.is_empty() {
+            attempt(entries, true)
+        } else {
+            Err(left)
+        }
+    });
+    let Applied { object, mut entries } = applied.map_err(|conflicts| conflict(&conflicts))?;
+    if let Some(own) = entries.iter_mut().find(|e| e.is(&applier)) {
+        if object.is_some() {
+            own.time = Some(manager.time.to_owned());
+        }
+        own.fields = own.fields.difference(untracked());
+    }
+    entries.retain(|e| !e.fields.is_empty());
+    let mut object = object.unwrap_or_else(|| live.clone());
+    last_applied::renew(manager.name, live, config, &mut object);
+    managed::encode(&mut object, &entries);
+    Ok(object)
 }
+
+/// Whether two versions of an object differ in nothing but the times of their managedFields: such a write changes
+/// nothing.
+#[must_use]
+pub fn same_but_times(old: &Value, new: &Value) -> bool {
+    let (Value::Object(old), Value::Object(new)) = (old, new) else {
+        return old == new;
+    };
+    let same = |old: &serde_json::Map<String, Value>, new: &serde_json::Map<String, Value>, special: &str| {
+        old.len() == new.len() && old.iter().all(|(k, v)| k == special || new.get(k) == Some(v))
+    };
+    if !same(old, new, "metadata") {
+        return false;
+    }
+    let metadata = |o: &serde_json::Map<String, Value>| o.get("metadata").and_then(Value::as_object).cloned();
+    let (Some(old), Some(new)) = (metadata(old), metadata(new)) else {
+        return old.get("metadata") == new.get("metadata");
+    };
+    let list = |o: &serde_json::Map<String, Value>| o.get("managedFields").and_then(Value::as_array).cloned();
+    same(&old, &new, "managedFields")
+        && match (list(&old), list(&new)) {
+            (Some(old), Some(new)) => {
+                old.len() == new.len()
+                    && old.iter().zip(&new).all(|(a, b)| match (a.as_object(), b.as_object()) {
+                        (Some(a), Some(b)) => {
+                            let times = a.contains_key("time") == b.contains_key("time");
+                            times && same(a, b, "time")
+                        }
+                        _ => a == b,
+                    })
+            }
+            (old, new) => old == new,
+        }
+}
+
+/// Gives `writer` what changed from `old` to `new`, and takes it from the others.
+fn own_changes(
+    resource: &Resource,
+    old: &Value,
+    new: &Value,
+    entries: &mut Vec<Entry>,
+    mut writer: Entry,
+    reset: &[&str],
+) {
+    fit_entries(resource, entries);
+    let changes = Comparison::of(Shape::of(&resource.schema), old, new).without(&ignored(reset));
+    // A writer's own earlier entry is treated as another's: what it changed again moves from there to here.
+    let _ = ownership::settle(entries, &changes, None, true);
+    writer.fields = changes.modified.union(&changes.added).difference(untracked());
+    if writer.fields.is_empty() {
+        return;
+    }
+    match entries.iter_mut().find(|e| e.is(&writer)) {
+        Some(earlier) => {
+            earlier.fields = earlier.fields.union(&writer.fields);
+            earlier.time = writer.time;
+        }
+        None => entries.push(writer),
+    }
+}
+
+/// Drops the entries of versions that are no longer served, and fits the others to the schema as it is now.
+fn fit_entries(resource: &Resource, entries: &mut Vec<Entry>) {
+    entries.retain(|e| knows_version(resource, &e.api_version));
+    let shape = Shape::of(&resource.schema);
+    for entry in entries {
+        if let Some(fields) = ownership::fitted(shape, &entry.fields) {
+            entry.fields = fields;
+        }
+    }
+}
+
+fn knows_version(resource: &Resource, wanted: &str) -> bool {
+    if wanted == resource.api_version() {
+        return true;
+    }
+    let (group, version) = wanted.split_once('/').unwrap_or(("", wanted));
+    match &resource.custom {
+        Some(custom) => custom
+            .versions
+            .iter()
+            .any(|(v, _)| api_version(&resource.group, v) == wanted),
+        None => Schema::builtin(group, version, &resource.kind).is_some(),
+    }
+}
+
+fn entry_of(manager: &Manager<'_>, name: &str) -> Entry {
+    Entry {
+        manager: if name.is_empty() { "unknown" } else { name }.to_owned(),
+        operation: Operation::Update,
+        subresource: manager.subresource.to_owned(),
+        api_version: manager.api_version.to_owned(),
+        time: Some(manager.time.to_owned()),
+        fields: FieldSet::new(),
+    }
+}
+
+fn check_config(schema: &Schema, config: &Value, manager: &Manager<'_>) -> Result<(), ApiError> {
+    let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let version = text("/apiVersion");
+    if version != manager.api_version {
+        return Err(ApiError::bad_request(format!(
+            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
+            manager.api_version
+        )));
+    }
+    if !managed::of(config).is_null() {
+        return Err(ApiError::bad_request("metadata.managedFields must be nil"));
+    }
+    let Some(why) = fit::misfit(Shape::of(schema), config, false) else {
+        return Ok(());
+    };
+    let (namespace, name, kind) = (text("/metadata/namespace"), text("/metadata/name"), text("/kind"));
+    let group_version = if version.contains('/') {
+        version.to_owned()
+    } else {
+        format!("/{version}")
+    };
+    let message =
+        format!("failed to create typed patch object ({namespace}/{name}; {group_version}, Kind={kind}): {why}");
+    Err(ApiError::new(500, "", message))
+}
+
+fn ignored(reset: &[&str]) -> FieldSet {
+    reset
+        .iter()
+        .fold(FieldSet::new(), |all, field| all.union(&FieldSet::of_fields(&[field])))
+}
+
+/// What nobody owns: the identity of the object and what the server keeps for itself.
+fn untracked() -> &'static FieldSet {
+    static FIELDS: std::sync::OnceLock<FieldSet> = std::sync::OnceLock::new();
+    FIELDS.get_or_init(|| {
+        let top = ["apiVersion", "kind", "metadata"].map(|name| FieldSet::of_fields(&[name]));
+        let metadata = [
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        ]
+        .map(|name| FieldSet::of_fields(&["metadata", name]));
+        top.iter()
+            .chain(&metadata)
+            .fold(FieldSet::new(), |all, one| all.union(one))
+    })
+}
+
+fn take_managed_fields(object: &mut Value) -> Value {
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    metadata.and_then(|m| m.remove("managedFields")).unwrap_or_default()
+}
+
+/// 409 with one cause per field; the message groups them by manager.
+fn conflict(conflicts: &Conflicts) -> ApiError {
+    let shown_path = |path: &[Element]| path.iter().map(ToString::to_string).collect::<String>();
+    let mut by_manager: Vec<(String, Vec<String>)> = conflicts
+        .iter()
+        .map(|(entry, fields)| (entry.shown(), fields.paths().iter().map(|p| shown_path(p)).collect()))
+        .collect();
+    by_manager.sort();
+    let count: usize = by_manager.iter().map(|(_, paths)| paths.len()).sum();
+    let message = match by_manager.as_slice() {
+        [(manager, paths)] if count == 1 => {
+            format!(
+                "Apply failed with 1 conflict: conflict with {manager}: {}",
+                paths.concat()
+            )
+        }
+        all => {
+            let lines = all.iter().map(|(manager, paths)| {
+                let paths: String = paths.iter().map(|p| format!("\n- {p}")).collect();
+                format!("conflicts with {manager}:{paths}")
+            });
+            format!(
+                "Apply failed with {count} conflicts: {}",
+                lines.collect::<Vec<_>>().join("\n")
+            )
+        }
+    };
+    let causes: Vec<Value> = by_manager
+        .iter()
+        .flat_map(|(manager, paths)| paths.iter().map(move |path| (manager, path)))
+        .map(|(manager, path)| {
+            json!({ "reason": "FieldManagerConflict", "message": format!("conflict with {manager}"), "field": path })
+        })
+        .collect();
+    let mut error = ApiError::new(409, "Conflict", message);
+    error.details = Some(json!({ "causes": causes }));
+    error
+}
+
+#[cfg(test)]
+mod tests;

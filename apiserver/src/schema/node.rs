@@ -92,6 +92,9 @@ pub struct Node {
     pub nullable: bool,
     /// Whether unknown fields stay.
     pub preserve_unknown: bool,
+    /// Whether keys that no property declares are granular fields of any type, for the ownership of fields. Unlike
+    /// `preserve_unknown`, everything below a preserving node inherits it.
+    pub deduced: bool,
     /// Whether the value is a whole Kubernetes object.
     pub embedded: bool,
     /// The default, of a node that is no property.

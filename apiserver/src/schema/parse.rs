@@ -13,7 +13,7 @@ const REFERENCE: &str = "#/components/schemas/";
 /// A recorded definition as a node.
 pub(super) fn definition(definition: &'static Definition) -> Node {
     let schema: Value = serde_json::from_str(definition.json).unwrap_or_default();
-    let mut node = node(&schema);
+    let mut node = node(&schema, false);
     let short = definition.name.rsplit('.').next().unwrap_or(definition.name);
     node.name = Some(short);
     match short {
@@ -29,19 +29,21 @@ pub(super) fn definition(definition: &'static Definition) -> Node {
 
 /// The root of a custom kind: what every object has (`apiVersion`, `kind`, `metadata`) is typed as for built-in kinds.
 pub(super) fn structural_root(schema: &Value) -> Node {
-    let mut root = node(schema);
+    let mut root = node(schema, false);
     root.embedded = true;
     complete_object(&mut root);
     root
 }
 
-fn node(schema: &Value) -> Node {
+fn node(schema: &Value, inherited: bool) -> Node {
     let Some(schema) = schema.as_object() else {
         return Node {
             preserve_unknown: true,
             ..Node::default()
         };
     };
+    let preserve_unknown = flag(schema, "x-kubernetes-preserve-unknown-fields");
+    let inherited = inherited || preserve_unknown;
     let int_or_string = flag(schema, "x-kubernetes-int-or-string");
     let text = |key: &str| schema.get(key).and_then(Value::as_str);
     let kind = match text("type") {
@@ -65,7 +67,7 @@ fn node(schema: &Value) -> Node {
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
-        .map(property)
+        .map(|p| property(p, inherited))
         .collect();
     properties.sort_by(|a, b| a.name.cmp(&b.name));
     let mut node = Node {
@@ -73,19 +75,23 @@ fn node(schema: &Value) -> Node {
         kind,
         format,
         properties: properties.into(),
-        additional: schema.get("additionalProperties").and_then(additional),
-        items: schema.get("items").map(reference),
+        additional: schema
+            .get("additionalProperties")
+            .and_then(|s| additional(s, inherited)),
+        items: schema.get("items").map(|s| reference(s, inherited)),
         list: list_type(schema),
         atomic_map: text("x-kubernetes-map-type") == Some("atomic"),
         patch_merge: text("x-kubernetes-patch-strategy").is_some_and(|s| s.contains("merge")),
         merge_key: text("x-kubernetes-patch-merge-key").map(Into::into),
         required: strings(schema.get("required")),
         nullable: flag(schema, "nullable"),
-        preserve_unknown: flag(schema, "x-kubernetes-preserve-unknown-fields"),
+        preserve_unknown,
+        deduced: false,
         embedded: flag(schema, "x-kubernetes-embedded-resource"),
         default: schema.get("default").cloned(),
         validations: validations(schema),
     };
+    node.deduced = inherited || (node.properties.is_empty() && node.additional.is_none());
     if node.embedded {
         complete_object(&mut node);
     }
@@ -124,10 +130,10 @@ fn complete_object(node: &mut Node) {
     node.properties = properties.into();
 }
 
-fn property((name, schema): (&String, &Value)) -> Property {
+fn property((name, schema): (&String, &Value), inherited: bool) -> Property {
     Property {
         name: name.as_str().into(),
-        node: reference(schema),
+        node: reference(schema, inherited),
         default: schema.get("default").cloned(),
         retain_keys: schema
             .get("x-kubernetes-patch-strategy")
@@ -137,24 +143,24 @@ fn property((name, schema): (&String, &Value)) -> Property {
 }
 
 /// A schema in place, or the definition that it names.
-fn reference(schema: &Value) -> NodeRef {
+fn reference(schema: &Value, inherited: bool) -> NodeRef {
     let named = schema
         .get("$ref")
         .or_else(|| schema.pointer("/allOf/0/$ref"))
         .and_then(Value::as_str);
     named
         .and_then(|name| data::definition(name.strip_prefix(REFERENCE)?))
-        .map_or_else(|| NodeRef::Own(Arc::new(node(schema))), NodeRef::Builtin)
+        .map_or_else(|| NodeRef::Own(Arc::new(node(schema, inherited))), NodeRef::Builtin)
 }
 
-fn additional(schema: &Value) -> Option<NodeRef> {
+fn additional(schema: &Value, inherited: bool) -> Option<NodeRef> {
     match schema {
         Value::Bool(false) => None,
         Value::Bool(true) => Some(NodeRef::Own(Arc::new(Node {
             preserve_unknown: true,
             ..Node::default()
         }))),
-        schema => Some(reference(schema)),
+        schema => Some(reference(schema, inherited)),
     }
 }
 
@@ -176,7 +182,7 @@ fn validations(schema: &Map<String, Value>) -> Option<Box<Validations>> {
             .into_iter()
             .flatten()
             .filter(|s| s.get("$ref").is_none())
-            .map(node)
+            .map(|s| node(s, false))
             .collect()
     };
     let rules = Validations {
@@ -198,7 +204,7 @@ fn validations(schema: &Map<String, Value>) -> Option<Box<Validations>> {
         all_of: nodes("allOf"),
         any_of: nodes("anyOf"),
         one_of: nodes("oneOf"),
-        not: schema.get("not").map(|s| Box::new(node(s))),
+        not: schema.get("not").map(|s| Box::new(node(s, false))),
         rules: schema
             .get("x-kubernetes-validations")
             .and_then(Value::as_array)

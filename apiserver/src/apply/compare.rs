@@ -1,0 +1,215 @@
+//! What differs between two versions of an object, as sets of fields.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::element::{Element, same};
+use super::set::FieldSet;
+use super::shape::{Atom, List, Map, Shape};
+
+/// The fields by which two objects differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Comparison {
+    /// Only in the new object.
+    pub(super) added: FieldSet,
+    /// In both, with different values.
+    pub(super) modified: FieldSet,
+    /// Only in the old object.
+    pub(super) removed: FieldSet,
+}
+
+impl Comparison {
+    /// Compares two objects.
+    pub(super) fn of(shape: Shape<'_>, old: &Value, new: &Value) -> Self {
+        compare(shape, Some(old), Some(new)).below
+    }
+
+    /// The comparison without the fields that are never owned here.
+    pub(super) fn without(self, ignored: &FieldSet) -> Self {
+        if ignored.is_empty() {
+            return self;
+        }
+        Self {
+            added: self.added.without_below(ignored),
+            modified: self.modified.without_below(ignored),
+            removed: self.removed.without_below(ignored),
+        }
+    }
+
+    /// Whether nothing differs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
+    }
+
+    fn join(mut self, other: Self) -> Self {
+        if !other.is_empty() {
+            self.added = self.added.union(&other.added);
+            self.modified = self.modified.union(&other.modified);
+            self.removed = self.removed.union(&other.removed);
+        }
+        self
+    }
+}
+
+/// The comparison of one place: what it is itself, and what is below it.
+#[derive(Default)]
+struct Place {
+    added: bool,
+    modified: bool,
+    removed: bool,
+    below: Comparison,
+}
+
+impl Place {
+    fn attach(self, element: Element, to: &mut Comparison) {
+        to.added.push(element.clone(), self.added, self.below.added);
+        to.modified.push(element.clone(), self.modified, self.below.modified);
+        to.removed.push(element, self.removed, self.below.removed);
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.added && !self.modified && !self.removed && self.below.is_empty()
+    }
+}
+
+fn compare(shape: Shape<'_>, old: Option<&Value>, new: Option<&Value>) -> Place {
+    let mut place = match (old, new) {
+        (Some(old), Some(new)) => {
+            let (before, after) = (shape.atom(Some(old)), shape.atom(Some(new)));
+            if same_form(&before, &after) || old.is_null() {
+                visit(&after, Some(old), Some(new))
+            } else if new.is_null() {
+                visit(&before, Some(old), Some(new))
+            } else {
+                // The value changed its form, which only fields without a fixed type can.
+                let first = visit(&before, Some(old), Some(new));
+                let second = visit(&after, Some(old), Some(new));
+                Place {
+                    added: first.added || second.added,
+                    modified: first.modified || second.modified,
+                    removed: first.removed || second.removed,
+                    below: first.below.join(second.below),
+                }
+            }
+        }
+        (Some(old), None) => visit(&shape.atom(Some(old)), Some(old), None),
+        (None, new) => visit(&shape.atom(new), None, new),
+    };
+    place.added |= old.is_none();
+    place.removed |= new.is_none();
+    place
+}
+
+fn visit(atom: &Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> Place {
+    match atom {
+        Atom::Scalar(_) | Atom::Whole => leaf(old, new),
+        Atom::Map(map) => {
+            let (before, after) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
+            let empty = before.is_none_or(serde_json::Map::is_empty) && after.is_none_or(serde_json::Map::is_empty);
+            if map.atomic || empty {
+                leaf(old, new)
+            } else {
+                fields(map, before, after)
+            }
+        }
+        Atom::List(list) => {
+            let before = old.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let after = new.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let empty = before.is_empty() && after.is_empty();
+            if list.is_atomic() || empty {
+                leaf(old, new)
+            } else {
+                items(list, before, after)
+            }
+        }
+    }
+}
+
+fn leaf(old: Option<&Value>, new: Option<&Value>) -> Place {
+    let modified = matches!((old, new), (Some(old), Some(new)) if !same(old, new));
+    Place {
+        modified,
+        ..Place::default()
+    }
+}
+
+type Fields = serde_json::Map<String, Value>;
+
+fn fields(map: &Map<'_>, old: Option<&Fields>, new: Option<&Fields>) -> Place {
+    let mut below = Comparison::default();
+    // Both maps are sorted: walk them side by side.
+    let mut old = old.into_iter().flatten().peekable();
+    let mut new = new.into_iter().flatten().peekable();
+    loop {
+        let key = match (old.peek(), new.peek()) {
+            (None, None) => break,
+            (Some((key, _)), None) | (None, Some((key, _))) => key.as_str(),
+            (Some((a, _)), Some((b, _))) => a.as_str().min(b.as_str()),
+        };
+        let before = old.next_if(|(k, _)| *k == key).map(|(_, v)| v);
+        let after = new.next_if(|(k, _)| *k == key).map(|(_, v)| v);
+        let (shape, _) = map.field(key).unwrap_or((Shape::Deduced, false));
+        let place = compare(shape, before, after);
+        if !place.is_empty() {
+            place.attach(Element::Field(key.into()), &mut below);
+        }
+    }
+    Place {
+        below,
+        ..Place::default()
+    }
+}
+
+fn items(list: &List<'_>, old: &[Value], new: &[Value]) -> Place {
+    let mut below = Comparison::default();
+    if old == new {
+        return Place::default();
+    }
+    let (before, after) = (by_element(list, old), by_element(list, new));
+    for (element, was) in &before {
+        let is = after.get(element).map_or(&[][..], Vec::as_slice);
+        pair(list, element, was, is, &mut below);
+    }
+    for (element, is) in after.iter().filter(|(element, _)| !before.contains_key(element)) {
+        pair(list, element, &[], is, &mut below);
+    }
+    Place {
+        below,
+        ..Place::default()
+    }
+}
+
+/// Compares the items of one element; more than one (a duplicate, which stored lists may hold) are one leaf.
+fn pair(list: &List<'_>, element: &Element, was: &[&Value], is: &[&Value], below: &mut Comparison) {
+    let place = if was.len() <= 1 && is.len() <= 1 {
+        compare(list.items, was.first().copied(), is.first().copied())
+    } else {
+        let equal = was.len() == is.len() && was.iter().zip(is).all(|(a, b)| same(a, b));
+        let (added, removed) = (was.is_empty(), is.is_empty());
+        Place {
+            added,
+            removed,
+            modified: !added && !removed && !equal,
+            ..Place::default()
+        }
+    };
+    if !place.is_empty() {
+        place.attach(element.clone(), below);
+    }
+}
+
+fn by_element<'v>(list: &List<'_>, items: &'v [Value]) -> BTreeMap<Element, Vec<&'v Value>> {
+    let mut map: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
+    for item in items {
+        if let Ok(element) = list.element(item) {
+            map.entry(element).or_default().push(item);
+        }
+    }
+    map
+}
+
+/// Whether both values take the same form here.
+pub(super) fn same_form(a: &Atom<'_>, b: &Atom<'_>) -> bool {
+    std::mem::discriminant(a) == std::mem::discriminant(b)
+}

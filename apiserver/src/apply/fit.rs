@@ -1,0 +1,171 @@
+//! Whether an object fits its schema well enough for its fields to be owned, in the words of the real server.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::element::Element;
+use super::shape::{Atom, Map, Scalar, Shape};
+
+/// What is wrong with `value`, one sentence or, under `errors:`, several; `None` when it fits. Duplicate items of
+/// associative lists are wrong unless `duplicates` are allowed, as they are in stored objects.
+pub(super) fn misfit(shape: Shape<'_>, value: &Value, duplicates: bool) -> Option<String> {
+    let mut walk = Walk {
+        path: String::new(),
+        duplicates,
+        errors: Vec::new(),
+    };
+    walk.visit(shape, value);
+    match walk.errors.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        many => Some(
+            many.iter()
+                .fold("errors:".to_owned(), |text, error| text + "\n  " + error),
+        ),
+    }
+}
+
+struct Walk {
+    path: String,
+    duplicates: bool,
+    errors: Vec<String>,
+}
+
+impl Walk {
+    fn visit(&mut self, shape: Shape<'_>, value: &Value) {
+        match shape.atom(Some(value)) {
+            Atom::Whole => {}
+            Atom::Scalar(scalar) => {
+                if let Some(error) = wrong_scalar(scalar, value) {
+                    self.error(&error);
+                }
+            }
+            Atom::List(list) => match value {
+                Value::Null => {}
+                Value::Array(items) if list.is_atomic() => {
+                    for (index, item) in items.iter().enumerate() {
+                        self.below(&format!("[{index}]"), list.items, item);
+                    }
+                }
+                Value::Array(items) => {
+                    let mut seen = BTreeSet::new();
+                    for (index, item) in items.iter().enumerate() {
+                        let element = match list.element(item) {
+                            Ok(element) => element,
+                            Err(why) => {
+                                self.error(&format!("element {index}: {why}"));
+                                return;
+                            }
+                        };
+                        let step = element.to_string();
+                        if !seen.insert(element) && !self.duplicates {
+                            self.error(&format!("duplicate entries for key {step}"));
+                        }
+                        self.below(&step, list.items, item);
+                    }
+                }
+                other => self.error(&format!("expected list, got &{{{}}}", go_value(other))),
+            },
+            Atom::Map(map) => match value {
+                Value::Null => {}
+                Value::Object(fields) => self.fields(&map, fields),
+                other => self.error(&format!("expected map, got &{{{}}}", go_value(other))),
+            },
+        }
+    }
+
+    fn fields(&mut self, map: &Map<'_>, fields: &serde_json::Map<String, Value>) {
+        for (key, value) in fields {
+            match map.field(key) {
+                Some((shape, _)) => self.below(&format!(".{key}"), shape, value),
+                None => {
+                    let length = self.path.len();
+                    let _ = write!(self.path, "{}", Element::Field(key.as_str().into()));
+                    self.error("field not declared in schema");
+                    self.path.truncate(length);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn below(&mut self, step: &str, shape: Shape<'_>, value: &Value) {
+        let length = self.path.len();
+        self.path.push_str(step);
+        self.visit(shape, value);
+        self.path.truncate(length);
+    }
+
+    fn error(&mut self, what: &str) {
+        self.errors.push(if self.path.is_empty() {
+            what.to_owned()
+        } else {
+            format!("{}: {what}", self.path)
+        });
+    }
+}
+
+fn wrong_scalar(scalar: Scalar, value: &Value) -> Option<String> {
+    match (scalar, value) {
+        (_, Value::Null)
+        | (Scalar::Numeric, Value::Number(_))
+        | (Scalar::Text, Value::String(_))
+        | (Scalar::Boolean, Value::Bool(_))
+        | (Scalar::Any, Value::Number(_) | Value::String(_) | Value::Bool(_)) => None,
+        (Scalar::Numeric, _) => Some(format!("expected numeric (int or float), got {}", go_type(value))),
+        (Scalar::Text, _) => Some(format!(
+            "expected string, got &value.valueUnstructured{{Value:{}}}",
+            go_syntax(value)
+        )),
+        (Scalar::Boolean, _) => Some(format!("expected boolean, got &{{{}}}", go_value(value))),
+        (Scalar::Any, _) => Some(format!("expected any scalar, got &{{{}}}", go_value(value))),
+    }
+}
+
+/// A value's type in Go (`%T`).
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "string",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+        Value::Null => "<nil>",
+    }
+}
+
+/// A value as Go prints it (`%v`).
+fn go_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "<nil>".to_owned(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")),
+        Value::Object(map) => {
+            let pairs: Vec<String> = map.iter().map(|(k, v)| format!("{k}:{}", go_value(v))).collect();
+            format!("map[{}]", pairs.join(" "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A value in Go's syntax (`%#v`).
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Array(items) => {
+            format!(
+                "[]interface {{}}{{{}}}",
+                items.iter().map(go_syntax).collect::<Vec<_>>().join(", ")
+            )
+        }
+        Value::Object(map) => {
+            let pairs: Vec<String> = map.iter().map(|(k, v)| format!("{k:?}:{}", go_syntax(v))).collect();
+            format!("map[string]interface {{}}{{{}}}", pairs.join(", "))
+        }
+        Value::String(text) => format!("{text:?}"),
+        other => other.to_string(),
+    }
+}
