@@ -1,0 +1,170 @@
+//! The expansion: one `impl Declare` of builder calls, and one empty impl per grant.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+
+use super::args::{Args, Call, Value};
+use super::head::Head;
+use super::watch::{Kind, WatchOptions};
+use crate::path::CratePath;
+
+pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
+    // Without a primary kind there is no declaration; its absence has been reported.
+    let Some((key, primary)) = &args.primary else {
+        return TokenStream::new();
+    };
+    let krate = &args.krate;
+    let name = &head.name;
+    // With the span of a key, a bound that fails is told there and not on the whole attribute.
+    let receiver = Ident::new("__d", key.span());
+    let for_ = Ident::new("for_", key.span());
+    let calls = args.calls.iter().map(|call| builder_call(call, krate));
+    let grants = Grants::of(args, primary).expand(name, krate);
+    quote! {
+        #[automatically_derived]
+        impl #krate::Declare for #name {
+            type Primary = #primary;
+            fn declare(#receiver: #krate::Declaration<Self>) -> #krate::Declaration<Self> {
+                #receiver.#for_::<#primary>() #(#calls)*
+            }
+        }
+        #grants
+    }
+}
+
+fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
+    let span = call.key.span();
+    let key = &call.key;
+    let method = |name: &str| Ident::new(name, span);
+    match &call.value {
+        Value::Owns(kind, options) if options.is_empty() => quote!(.#key::<#kind>()),
+        Value::Owns(kind, options) => {
+            let (owns_with, options) = (method("owns_with"), watch_options(options, krate));
+            quote!(.#owns_with::<#kind>(|__w| __w #options))
+        }
+        // Its missing map function has been reported.
+        Value::Watches(_, None, _) => TokenStream::new(),
+        Value::Watches(kind, Some(map), options) if options.is_empty() => quote!(.#key::<#kind, _>(#map)),
+        Value::Watches(kind, Some(map), options) => {
+            let (watches_with, options) = (method("watches_with"), watch_options(options, krate));
+            quote!(.#watches_with::<#kind, _>(#map, |__w| __w #options))
+        }
+        Value::Live(kind) | Value::Writes(kind) | Value::Updates(kind) => quote!(.#key::<#kind>()),
+        Value::Rbac(rule) => {
+            let rule = rule.expand(krate);
+            quote!(.#key(#rule))
+        }
+        Value::EventFilter(predicate) => {
+            let predicate = predicate.expand(krate);
+            quote!(.#key(#predicate))
+        }
+        Value::Backoff { min, max } => {
+            let min = min.as_ref().map(|d| quote!(.min(#d)));
+            let max = max.as_ref().map(|d| quote!(.max(#d)));
+            quote!(.#key(#krate::declaration::Backoff::default() #min #max))
+        }
+        Value::RateLimit { per_second, burst } => quote!(.#key(#per_second, #burst)),
+        Value::OwnEventsSkip => {
+            let own_events_skip = method("own_events_skip");
+            quote!(.#own_events_skip())
+        }
+        Value::PreviousManagers(names) => {
+            let previous_manager = method("previous_manager");
+            quote!(#(.#previous_manager(#names))*)
+        }
+        Value::Plain(value) => quote!(.#key(#value)),
+        Value::Duration(duration) => quote!(.#key(#duration)),
+    }
+}
+
+fn watch_options(options: &WatchOptions, krate: &CratePath) -> TokenStream {
+    let predicate = options.predicate.as_ref().map(|(key, predicate)| {
+        let predicate = predicate.expand(krate);
+        quote!(.#key(#predicate))
+    });
+    let metadata_only = options.metadata_only.as_ref().map(|key| quote!(.#key()));
+    let labels = options.labels.as_ref().map(|(key, text)| quote!(.#key(#text)));
+    let fields = options.fields.as_ref().map(|(key, text)| quote!(.#key(#text)));
+    quote!(#predicate #metadata_only #labels #fields)
+}
+
+/// The grants that follow, each once: a second impl of one would be an error of its own.
+#[derive(Default)]
+struct Grants {
+    seen: BTreeSet<(&'static str, String)>,
+    impls: Vec<(&'static str, Option<Kind>, bool)>,
+}
+
+impl Grants {
+    fn of(args: &Args, primary: &Kind) -> Self {
+        let mut grants = Self::default();
+        // Owning implies reading and writing, so it goes first.
+        for call in &args.calls {
+            if let Value::Owns(kind, options) = &call.value {
+                grants.add_owned(kind, options.metadata_only.is_some());
+            }
+        }
+        grants.add("Reads", primary);
+        for call in &args.calls {
+            match &call.value {
+                Value::Watches(kind, _, options) if options.metadata_only.is_some() => grants.add_metadata(kind),
+                Value::Watches(kind, ..) | Value::Live(kind) => grants.add("Reads", kind),
+                Value::Writes(kind) => grants.add("Writes", kind),
+                Value::Updates(kind) => grants.add("Updates", kind),
+                Value::Plain(_) if call.key == "finalizer" => grants.impls.push(("Finalized", None, false)),
+                _ => {}
+            }
+        }
+        grants
+    }
+
+    fn add(&mut self, grant: &'static str, kind: &Kind) {
+        if self.seen.insert((grant, kind.text())) {
+            self.impls.push((grant, Some(kind.clone()), false));
+        }
+    }
+
+    fn add_owned(&mut self, kind: &Kind, metadata_only: bool) {
+        self.add("Owns", kind);
+        for implied in ["Reads", "Writes"] {
+            self.seen.insert((implied, kind.text()));
+        }
+        if metadata_only {
+            self.add_metadata(kind);
+        }
+    }
+
+    /// Reading the metadata is its own grant; reading all of `K` includes it.
+    fn add_metadata(&mut self, kind: &Kind) {
+        let reads_all = self.seen.contains(&("Reads", kind.text()));
+        if !reads_all {
+            self.add("ReadsMetadata", kind);
+        }
+        if self.seen.insert(("Reads of metadata", kind.text())) {
+            self.impls.push(("Reads", Some(kind.clone()), true));
+        }
+    }
+
+    fn expand(&self, name: &Ident, krate: &CratePath) -> TokenStream {
+        self.impls
+            .iter()
+            .map(|(grant, kind, metadata)| {
+                let Some(kind) = kind else {
+                    let grant = Ident::new(grant, Span::call_site());
+                    return quote!(#[automatically_derived] impl #krate::#grant for #name {});
+                };
+                let span = crate::args::first_span(&kind.to_token_stream(), Span::call_site());
+                let span = span.resolved_at(Span::call_site());
+                let grant = Ident::new(grant, span);
+                let kind = if *metadata {
+                    quote_spanned!(span=> #krate::kube::core::PartialObjectMeta<#kind>)
+                } else {
+                    quote!(#kind)
+                };
+                quote_spanned!(span=> #[automatically_derived] impl #krate::#grant<#kind> for #name {})
+            })
+            .collect()
+    }
+}

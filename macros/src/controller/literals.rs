@@ -1,0 +1,170 @@
+//! Literals of the attribute. Where a literal fits, the path of a constant fits too; those are checked at run time.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Lit, LitStr, Path};
+
+use crate::args;
+use crate::diag::Diag;
+use crate::value;
+
+/// A duration: its literal as read, or a constant's path.
+#[derive(Clone)]
+pub(crate) enum Duration {
+    /// A literal.
+    Literal(std::time::Duration, LitStr),
+    /// A constant of type `Duration`.
+    Constant(Path),
+}
+
+impl ToTokens for Duration {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.extend(match self {
+            Self::Constant(path) => path.to_token_stream(),
+            Self::Literal(duration, literal) => {
+                let span = literal.span();
+                let nanos = duration.as_nanos();
+                let (name, count) = match nanos {
+                    n if n % 1_000_000_000 == 0 => ("from_secs", n / 1_000_000_000),
+                    n if n % 1_000_000 == 0 => ("from_millis", n / 1_000_000),
+                    n => ("from_micros", n / 1_000),
+                };
+                let name = proc_macro2::Ident::new(name, proc_macro2::Span::call_site());
+                let count = proc_macro2::Literal::u64_unsuffixed(u64::try_from(count).unwrap_or(u64::MAX));
+                quote_spanned!(span.resolved_at(proc_macro2::Span::call_site())=> ::core::time::Duration::#name(#count))
+            }
+        });
+    }
+}
+
+/// `"5ms"` or the path of a constant.
+pub(crate) fn duration(tokens: TokenStream, example: &str, diag: &mut Diag) -> Option<Duration> {
+    if let Some(path) = constant(&tokens) {
+        return Some(Duration::Constant(path));
+    }
+    match syn::parse2::<Lit>(tokens.clone()) {
+        Ok(Lit::Str(literal)) => match value::parse_duration(&literal.value()) {
+            Ok(duration) if duration.is_zero() => {
+                diag.error(literal, "a duration of zero: leave the key out, or write a longer one");
+                None
+            }
+            Ok(duration) => Some(Duration::Literal(duration, literal)),
+            Err(why) => {
+                diag.error(literal, why);
+                None
+            }
+        },
+        Ok(number @ (Lit::Int(_) | Lit::Float(_))) => {
+            diag.error(number, format!("a duration is a string with a unit: write `{example}`"));
+            None
+        }
+        _ => {
+            diag.error(tokens, format!("expected a duration in quotes: write `{example}`"));
+            None
+        }
+    }
+}
+
+/// A string that `check` accepts, or the path of a constant.
+///
+/// A refused string is answered all the same: what follows from the key's presence should not be reported again.
+pub(crate) fn text(
+    tokens: TokenStream,
+    example: &str,
+    check: fn(&str) -> Result<(), String>,
+    diag: &mut Diag,
+) -> Option<TokenStream> {
+    if constant(&tokens).is_some() {
+        return Some(tokens);
+    }
+    let Ok(Lit::Str(literal)) = syn::parse2::<Lit>(tokens.clone()) else {
+        diag.error(tokens, format!("expected a string in quotes: write `{example}`"));
+        return None;
+    };
+    if let Err(why) = check(&literal.value()) {
+        diag.error(&literal, why);
+    }
+    Some(quote!(#literal))
+}
+
+/// `["a", "b"]` or `"a"`.
+pub(crate) fn texts(
+    tokens: TokenStream,
+    example: &str,
+    check: fn(&str) -> Result<(), String>,
+    diag: &mut Diag,
+) -> Vec<TokenStream> {
+    let parts = elements(tokens.clone(), diag);
+    if parts.is_empty() {
+        diag.error(tokens, format!("the list is empty: write `{example}`, or leave the key out"));
+    }
+    parts.into_iter().filter_map(|part| text(part, example, check, diag)).collect()
+}
+
+/// The elements of `[…]`, or the tokens themselves.
+pub(crate) fn elements(tokens: TokenStream, diag: &mut Diag) -> Vec<TokenStream> {
+    let mut all = tokens.clone().into_iter();
+    match (all.next(), all.next()) {
+        (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::Bracket => args::split(group.stream(), diag)
+            .into_iter()
+            .map(|part| part.into_iter().collect())
+            .collect(),
+        _ => vec![tokens],
+    }
+}
+
+/// A whole number above zero, or the path of a constant.
+pub(crate) fn positive(tokens: TokenStream, example: &str, diag: &mut Diag) -> Option<TokenStream> {
+    if constant(&tokens).is_some() {
+        return Some(tokens);
+    }
+    let Ok(Lit::Int(literal)) = syn::parse2::<Lit>(tokens.clone()) else {
+        diag.error(tokens, format!("expected a whole number above zero: write `{example}`"));
+        return None;
+    };
+    match literal.base10_parse::<u32>() {
+        Ok(0) => {
+            diag.error(&literal, format!("0 lets nothing run: use 1 or more, as in `{example}`"));
+            None
+        }
+        Ok(_) if literal.suffix().is_empty() => Some(quote!(#literal)),
+        Ok(_) => {
+            diag.error(&literal, format!("leave out the suffix `{}`: write `{example}`", literal.suffix()));
+            None
+        }
+        Err(_) => {
+            diag.error(&literal, format!("{literal} is too large: the limit is {}", u32::MAX));
+            None
+        }
+    }
+}
+
+/// `true` or `false`.
+pub(crate) fn boolean(tokens: TokenStream, example: &str, diag: &mut Diag) -> Option<TokenStream> {
+    match syn::parse2::<syn::LitBool>(tokens.clone()) {
+        Ok(literal) => Some(quote!(#literal)),
+        Err(_) => {
+            diag.error(tokens, format!("expected `true` or `false`: write `{example}`"));
+            None
+        }
+    }
+}
+
+/// One bare word.
+pub(crate) fn word(tokens: TokenStream, expected: &str, example: &str, diag: &mut Diag) -> Option<()> {
+    match syn::parse2::<syn::Ident>(tokens.clone()) {
+        Ok(word) if word == expected => Some(()),
+        _ => {
+            diag.error(tokens, format!("expected the word `{expected}`: write `{example}`"));
+            None
+        }
+    }
+}
+
+/// The path of a constant; by convention its last segment has no lower-case letter.
+fn constant(tokens: &TokenStream) -> Option<Path> {
+    let path: Path = syn::parse2(tokens.clone()).ok()?;
+    let last = path.segments.last()?.ident.to_string();
+    let upper = last.chars().any(char::is_uppercase) && !last.chars().any(char::is_lowercase);
+    upper.then_some(path)
+}

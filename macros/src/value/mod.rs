@@ -1,0 +1,12 @@
+//! Values that the macros read and check: durations, selectors, names, verbs.
+//!
+//! Each check takes the text of a literal and answers in words that say what to write instead; the caller reports
+//! them on the literal. (Stable Rust gives no span inside a literal, so the words quote the characters at fault.)
+
+mod duration;
+mod names;
+mod selector;
+
+pub(crate) use duration::parse_duration;
+pub(crate) use names::{check_dns_label, check_field_manager, check_finalizer, check_resource, check_url, check_verb};
+pub(crate) use selector::{check_field_selector, check_label_selector};
