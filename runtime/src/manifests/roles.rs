@@ -25,6 +25,10 @@ pub(super) fn objects(operator: &str, namespace: &str, watched: &[String], decla
         for place in watched {
             objects.extend(names.within(place, operator, &rights.namespaced));
         }
+        // The API server wants events about cluster-scoped objects in this namespace.
+        if declared.iter().any(|d| !d.primary.namespaced()) && !watched.iter().any(|place| place == "default") {
+            objects.extend(names.within("default", &format!("{operator}-events"), &[events()]));
+        }
     }
     objects.extend(names.within(
         namespace,
@@ -44,6 +48,10 @@ fn leader_election(operator: &str) -> [PolicyRule; 2] {
         non_resource_urls: Vec::new(),
     };
     [rule(&[], &["create"]), rule(&[operator], &["get", "update"])]
+}
+
+fn events() -> PolicyRule {
+    PolicyRule::new("events.k8s.io", ["events"], ["create", "patch"])
 }
 
 struct Names<'a> {
