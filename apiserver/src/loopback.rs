@@ -1,6 +1,7 @@
 //! The way in for the server's own controllers: the code path of an HTTP request, below authentication and
 //! authorization.
 
+use std::fmt;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
@@ -103,6 +104,22 @@ impl Loopback {
     /// As over HTTP.
     pub async fn create(&self, resource: &Gvr, namespace: &str, object: Value) -> Result<Value, ApiError> {
         registry::loopback::create(&self.core, self.manager, resource, namespace, object).await
+    }
+
+    /// Creates by a subresource: a Pod's `binding` or `eviction`.
+    ///
+    /// # Errors
+    /// As over HTTP.
+    pub async fn create_sub(
+        &self,
+        resource: &Gvr,
+        namespace: &str,
+        name: &str,
+        subresource: &str,
+        object: Value,
+    ) -> Result<Value, ApiError> {
+        let of = (namespace, name, subresource);
+        registry::loopback::create_sub(&self.core, self.manager, resource, of, object).await
     }
 
     /// Replaces an object, or one of its subresources.
@@ -216,6 +233,28 @@ impl Loopback {
         })
     }
 
+    /// Everything there is, as if created, and then every change: the raw form of [`changes`](Self::changes).
+    pub(crate) fn follow(&self) -> impl Stream<Item = Arc<Change>> + Send + use<> {
+        let (world, changes) = self.core.store.world_and_subscribe();
+        futures::stream::iter(world).chain(changes)
+    }
+
+    /// The revision of the last write.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.core.store.revision()
+    }
+
+    /// The uid of an object, without reading its body; none if there is no such object.
+    #[must_use]
+    pub fn uid_of(&self, resource: &Gvr, namespace: &str, name: &str) -> Option<Box<str>> {
+        let table = registry::loopback::storage_name(&self.core, resource);
+        self.core
+            .store
+            .find(&table, namespace, name)
+            .map(|stored| stored.uid.clone())
+    }
+
     /// What is served now.
     #[must_use]
     pub fn catalog(&self) -> Arc<Catalog> {
@@ -226,6 +265,14 @@ impl Loopback {
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.core.clock
+    }
+}
+
+impl fmt::Debug for Loopback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loopback")
+            .field("manager", &self.manager)
+            .finish_non_exhaustive()
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::controllers;
 use crate::http::body::Body;
 use crate::http::log::{RequestLog, RequestLogs};
 use crate::http::token::Tokens;
@@ -169,7 +170,16 @@ impl ApiServer {
 
     /// Runs the controllers that the settings ask for. Never returns; drop the future to stop them.
     pub async fn run_controllers(&self) {
-        std::future::pending::<()>().await;
+        let settings = &self.core.settings;
+        let simulated = settings.simulate != Simulate::Off;
+        let settings = controllers::Settings {
+            service_accounts: settings.service_accounts || simulated,
+            endpoints: settings.endpoints || simulated,
+            simulate: settings.simulate,
+            cluster_ca: None,
+            make_token: None,
+        };
+        controllers::run(self.loopback(), settings).await;
     }
 
     /// Serves HTTPS on the listener until `shutdown` resolves, then ends open watches and lets running requests end.

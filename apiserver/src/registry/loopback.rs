@@ -23,6 +23,15 @@ pub(crate) async fn list(_: &Arc<Core>, _: &Gvr, _: &str, _: &str) -> Result<(Ve
 pub(crate) async fn create(_: &Arc<Core>, _: &str, _: &Gvr, _: &str, _: Value) -> Result<Value, ApiError> {
     Err(starting())
 }
+pub(crate) async fn create_sub(
+    _: &Arc<Core>,
+    _: &str,
+    _: &Gvr,
+    _: (&str, &str, &str),
+    _: Value,
+) -> Result<Value, ApiError> {
+    Err(starting())
+}
 pub(crate) async fn update(_: &Arc<Core>, _: &str, _: &Gvr, _: Option<&str>, _: Value) -> Result<Value, ApiError> {
     Err(starting())
 }

@@ -1,1 +1,56 @@
-//! Simulated workloads: pods that become ready without a node.
+//! Simulated workloads: the controllers that turn Deployments, Jobs and the like into pods, and a node that runs them.
+//!
+//! The controllers go through the states that a real controller manager shows. With [`Simulate::Full`] a scheduler and a
+//! kubelet are played too, so that pods get a node, an address and become ready without anything running. What a pod
+//! does can be scripted by annotations on it (usually on the pod template); see [`kubelet`].
+
+use crate::controllers::Controllers;
+use crate::controllers::kinds::{self, Kind};
+
+pub mod deployment;
+pub mod hash;
+pub mod kubelet;
+pub mod nodes;
+pub mod pods;
+pub mod replicaset;
+pub mod scheduler;
+
+mod claim;
+
+pub use crate::server::Simulate;
+
+/// Adds the controllers that `simulate` asks for.
+pub fn add(controllers: &mut Controllers, simulate: Simulate) {
+    if simulate == Simulate::Off {
+        return;
+    }
+    controllers.add(deployment::Deployments::new(controllers.cx("deployment-controller")));
+    controllers.add(replicaset::ReplicaSets::new(controllers.cx("replicaset-controller")));
+    if simulate == Simulate::Full {
+        controllers.add(scheduler::Scheduler::new(controllers.cx("default-scheduler")));
+        controllers.add(kubelet::Kubelet::new(controllers.cx("kubelet")));
+    }
+}
+
+/// The kinds that the simulation keeps in memory.
+#[must_use]
+pub fn cached(simulate: Simulate) -> Vec<&'static Kind> {
+    if simulate == Simulate::Off {
+        return Vec::new();
+    }
+    vec![
+        &kinds::PODS,
+        &kinds::NODES,
+        &kinds::DEPLOYMENTS,
+        &kinds::REPLICA_SETS,
+        &kinds::STATEFUL_SETS,
+        &kinds::DAEMON_SETS,
+        &kinds::CONTROLLER_REVISIONS,
+        &kinds::JOBS,
+        &kinds::CRON_JOBS,
+        &kinds::VOLUME_CLAIMS,
+        &kinds::DISRUPTION_BUDGETS,
+        &kinds::AUTOSCALERS,
+        &kinds::RESOURCE_QUOTAS,
+    ]
+}

@@ -301,13 +301,15 @@ impl Hub {
         }
     }
 
-    /// Ends every watcher: the server is going away.
+    /// Ends every watcher but the server's own controllers, as a restart of the server would.
     pub(super) fn end_all(&mut self) {
         let watchers = std::mem::take(&mut self.resources);
-        for queue in std::mem::take(&mut self.everything)
-            .iter()
-            .chain(watchers.values().flat_map(Watchers::iter))
-        {
+        let (own, ended) = std::mem::take(&mut self.everything)
+            .into_iter()
+            .partition(|queue| queue.overflow == Overflow::Grow);
+        self.everything = own;
+        let ended: Queues = ended;
+        for queue in ended.iter().chain(watchers.values().flat_map(Watchers::iter)) {
             queue.end();
         }
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::history::{Expired, History};
-use super::hub::{Hub, Interest, Overflow, Queue, Subscription};
+use super::hub::{Change, Hub, Interest, Overflow, Queue, Subscription};
 use super::key::{Key, namespace_order};
 use super::stored::{Draft, Stored};
 
@@ -229,6 +229,27 @@ impl Store {
         };
         let queue = state.hub.add(interest, overflow, Vec::new());
         (view, Subscription::new(queue, Arc::downgrade(&self.0)))
+    }
+
+    /// Every object there is, in the order of its last write and as if it had been created by that, and every change
+    /// after that. For trusted readers: the subscription is never ended.
+    #[must_use]
+    pub fn world_and_subscribe(&self) -> (Vec<Arc<Change>>, Subscription) {
+        let mut state = self.0.lock();
+        let mut world: Vec<Arc<Stored>> = state
+            .tables
+            .values()
+            .flat_map(|table| table.namespaces.values())
+            .flat_map(BTreeMap::values)
+            .cloned()
+            .collect();
+        world.sort_by_key(|object| object.revision);
+        let changes = world
+            .into_iter()
+            .map(|object| Arc::new(Change::new(object.revision, None, Some(object))))
+            .collect();
+        let queue = state.hub.add(Interest::Everything, Overflow::Grow, Vec::new());
+        (changes, Subscription::new(queue, Arc::downgrade(&self.0)))
     }
 
     /// Waits until a write has reached `revision`.

@@ -17,6 +17,7 @@ pub struct Draft {
     labels: Box<[(Text, Text)]>,
     fields: Box<[(Arc<str>, Text)]>,
     schema: u64,
+    linked: bool,
 }
 
 impl Draft {
@@ -41,6 +42,7 @@ impl Draft {
             labels: labels.into(),
             fields: fields.into_iter().map(|(name, value)| (name, value.into())).collect(),
             schema,
+            linked: !metadata["ownerReferences"].is_null() || !metadata["deletionTimestamp"].is_null(),
         }
     }
 
@@ -67,6 +69,7 @@ impl Draft {
             labels: self.labels,
             fields: self.fields,
             schema: self.schema,
+            linked: self.linked,
             head,
             version_at,
         }
@@ -90,6 +93,8 @@ pub struct Stored {
     pub fields: Box<[(Arc<str>, Box<str>)]>,
     /// The state of the definition that the object was shaped by; 0 for built-in kinds.
     pub schema: u64,
+    /// Whether it has owners or is being deleted: what the garbage collector looks at.
+    pub linked: bool,
     head: usize,
     version_at: usize,
 }
