@@ -5,10 +5,12 @@
 
 mod attributes;
 mod authorizer;
+mod bootstrap;
 mod escalation;
 mod impersonate;
 mod policy;
 mod review;
+pub(crate) mod selector;
 mod source;
 mod store;
 mod token_request;
@@ -23,6 +25,7 @@ use serde_json::Value;
 
 pub use attributes::{Attributes, forbidden};
 pub use authorizer::{Authorizer, Decision};
+pub use bootstrap::bootstrap_objects;
 pub use impersonate::{Impersonation, requested};
 pub use policy::Rule;
 pub use source::Source;

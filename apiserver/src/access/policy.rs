@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::selector::selects;
 use super::user::split_service_account;
 use super::{Attributes, User};
 
@@ -175,7 +176,9 @@ impl Policy {
     ) -> Self {
         let mut policy = Self::default();
         for role in cluster_roles {
-            policy.cluster_roles.insert(meta(role, "name"), rules_of(role).into());
+            policy
+                .cluster_roles
+                .insert(meta(role, "name"), with_gathered(role, cluster_roles).into());
         }
         for role in roles {
             policy
@@ -247,6 +250,36 @@ impl Policy {
             rules,
         });
     }
+}
+
+/// The role's rules and those that its `aggregationRule` gathers.
+///
+/// On a real cluster the controller manager writes the gathered rules into the role; here they count without being
+/// written.
+fn with_gathered(role: &Value, all: &[Arc<Value>]) -> Vec<Rule> {
+    let mut rules = rules_of(role);
+    let mut seen = BTreeSet::from([meta(role, "name")]);
+    let mut open = vec![role];
+    while let Some(gathering) = open.pop() {
+        let selectors = gathering["aggregationRule"]["clusterRoleSelectors"].as_array();
+        for selector in selectors.into_iter().flatten() {
+            for other in all
+                .iter()
+                .filter(|other| selects(selector, &other["metadata"]["labels"]))
+            {
+                if seen.insert(meta(other, "name")) {
+                    rules.extend(
+                        rules_of(other)
+                            .into_iter()
+                            .filter(|rule| !rules.contains(rule))
+                            .collect::<Vec<_>>(),
+                    );
+                    open.push(other);
+                }
+            }
+        }
+    }
+    rules
 }
 
 fn meta(object: &Value, field: &str) -> String {

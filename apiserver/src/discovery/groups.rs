@@ -1,6 +1,6 @@
 //! The served resources by group and version, in discovery's order.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::resource::{Resource, api_version};
