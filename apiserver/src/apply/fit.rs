@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::element::Element;
 use super::shape::{Atom, Map, Scalar, Shape};
+use crate::schema::go;
 
 /// What is wrong with `value`, one sentence or, under `errors:`, several; `None` when it fits. Duplicate items of
 /// associative lists are wrong unless `duplicates` are allowed, as they are in stored objects.
@@ -66,12 +67,12 @@ impl Walk {
                         self.below(&step, list.items, item);
                     }
                 }
-                other => self.error(&format!("expected list, got &{{{}}}", go_value(other))),
+                other => self.error(&format!("expected list, got &{{{}}}", go::value(other))),
             },
             Atom::Map(map) => match value {
                 Value::Null => {}
                 Value::Object(fields) => self.fields(&map, fields),
-                other => self.error(&format!("expected map, got &{{{}}}", go_value(other))),
+                other => self.error(&format!("expected map, got &{{{}}}", go::value(other))),
             },
         }
     }
@@ -114,58 +115,12 @@ fn wrong_scalar(scalar: Scalar, value: &Value) -> Option<String> {
         | (Scalar::Text, Value::String(_))
         | (Scalar::Boolean, Value::Bool(_))
         | (Scalar::Any, Value::Number(_) | Value::String(_) | Value::Bool(_)) => None,
-        (Scalar::Numeric, _) => Some(format!("expected numeric (int or float), got {}", go_type(value))),
+        (Scalar::Numeric, _) => Some(format!("expected numeric (int or float), got {}", go::type_name(value))),
         (Scalar::Text, _) => Some(format!(
             "expected string, got &value.valueUnstructured{{Value:{}}}",
-            go_syntax(value)
+            go::syntax(value)
         )),
-        (Scalar::Boolean, _) => Some(format!("expected boolean, got &{{{}}}", go_value(value))),
-        (Scalar::Any, _) => Some(format!("expected any scalar, got &{{{}}}", go_value(value))),
-    }
-}
-
-/// A value's type in Go (`%T`).
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::String(_) => "string",
-        Value::Bool(_) => "bool",
-        Value::Number(n) if n.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-        Value::Null => "<nil>",
-    }
-}
-
-/// A value as Go prints it (`%v`).
-fn go_value(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "<nil>".to_owned(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")),
-        Value::Object(map) => {
-            let pairs: Vec<String> = map.iter().map(|(k, v)| format!("{k}:{}", go_value(v))).collect();
-            format!("map[{}]", pairs.join(" "))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// A value in Go's syntax (`%#v`).
-fn go_syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Array(items) => {
-            format!(
-                "[]interface {{}}{{{}}}",
-                items.iter().map(go_syntax).collect::<Vec<_>>().join(", ")
-            )
-        }
-        Value::Object(map) => {
-            let pairs: Vec<String> = map.iter().map(|(k, v)| format!("{k:?}:{}", go_syntax(v))).collect();
-            format!("map[string]interface {{}}{{{}}}", pairs.join(", "))
-        }
-        Value::String(text) => format!("{text:?}"),
-        other => other.to_string(),
+        (Scalar::Boolean, _) => Some(format!("expected boolean, got &{{{}}}", go::value(value))),
+        (Scalar::Any, _) => Some(format!("expected any scalar, got &{{{}}}", go::value(value))),
     }
 }

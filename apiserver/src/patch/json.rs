@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
+use crate::schema::go;
 
 /// The most operations that one patch may hold.
 const MOST_OPERATIONS: usize = 10_000;
@@ -22,7 +23,7 @@ pub fn json(target: &mut Value, patch: &Value) -> Result<(), ApiError> {
 
 fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, ApiError> {
     let wrong = |value: &Value, target: &str| {
-        let kind = go_kind(value);
+        let kind = go::json_kind(value);
         ApiError::bad_request(format!(
             "error decoding patch: json: cannot unmarshal {kind} into Go {target}"
         ))
@@ -198,17 +199,6 @@ fn rejected() -> ApiError {
     );
     error.details = Some(Value::Object(Map::new()));
     error
-}
-
-fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Object(_) => "object",
-        Value::Array(_) => "array",
-        Value::String(_) => "string",
-        Value::Number(_) => "number",
-        Value::Bool(_) => "bool",
-        Value::Null => "null",
-    }
 }
 
 #[cfg(test)]

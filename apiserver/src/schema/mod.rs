@@ -5,6 +5,7 @@
 
 pub mod data;
 mod default;
+pub(crate) mod go;
 mod node;
 mod parse;
 mod prune;
