@@ -68,7 +68,8 @@ struct Known {
     waits: Option<(Class, u64, usize)>,
     runs: bool,
     dirty: Option<Class>,
-    delayed: Option<u64>,
+    /// When it is due, and when that was set.
+    delayed: Option<(u64, usize)>,
     failures: u32,
     ran: bool,
     /// Wake-ups that a run must still answer.
@@ -101,13 +102,21 @@ impl Model {
         self.note_groups();
     }
 
+    fn delay(&mut self, key: u8, at: u64) {
+        self.line += 1;
+        let at = (at, self.line);
+        let known = self.keys.entry(key).or_default();
+        known.delayed = Some(known.delayed.map_or(at, |other| other.min(at)));
+    }
+
     fn pass(&mut self, now: u64) {
-        let mut due: Vec<(u64, u8)> = Vec::new();
+        let mut due: Vec<((u64, usize), u8)> = Vec::new();
         for (key, known) in &mut self.keys {
-            if known.delayed.is_some_and(|at| at <= now) {
+            if known.delayed.is_some_and(|(at, _)| at <= now) {
                 due.extend(known.delayed.take().map(|at| (at, *key)));
             }
         }
+        due.sort_unstable();
         for (_, key) in due {
             self.wake(key, Class::Background, now);
         }
@@ -228,10 +237,8 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     Wakes::default(),
                     now,
                 );
-                let known = model.keys.entry(key).or_default();
-                if known.waits.is_none() {
-                    let at = clock + delay;
-                    known.delayed = Some(known.delayed.map_or(at, |other| other.min(at)));
+                if model.keys.entry(key).or_default().waits.is_none() {
+                    model.delay(key, clock + delay);
                 }
             }
             Step::Take => {
@@ -259,7 +266,6 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 let key = running.remove(at % running.len());
                 let known = model.keys.entry(key).or_default();
                 known.runs = false;
-                let earliest = |known: &Known, at: u64| Some(known.delayed.map_or(at, |other| other.min(at)));
                 let next = match step {
                     Step::Settle(_) => {
                         known.failures = 0;
@@ -267,7 +273,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     }
                     Step::Again(_, delay) => {
                         known.failures = 0;
-                        known.delayed = earliest(known, clock + delay);
+                        model.delay(key, clock + delay);
                         Next::After(Duration::from_secs(delay), Wakes::default())
                     }
                     Step::Forget(_) => {
@@ -279,14 +285,14 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     _ => {
                         known.failures += 1;
                         let delay = (8 << (known.failures - 1).min(5)).min(20);
-                        known.delayed = earliest(known, clock + delay);
+                        model.delay(key, clock + delay);
                         Next::Backoff {
                             due: Box::new(|_| Wakes::default()),
                             can_wait: Box::new(|_| false),
                         }
                     }
                 };
-                let dirty = known.dirty.take();
+                let dirty = model.keys.entry(key).or_default().dirty.take();
                 queue.done(&key, next, now);
                 if let Some(class) = dirty {
                     model.wake(key, class, clock);
