@@ -171,3 +171,6 @@ impl std::fmt::Debug for Access {
         f.debug_struct("Access").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+pub(crate) use source::tests;

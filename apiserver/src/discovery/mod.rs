@@ -11,7 +11,9 @@ mod plain;
 
 use std::sync::Arc;
 
+pub(crate) use answer::hash;
 pub use answer::{Answer, Ask};
+pub(crate) use plain::RELEASE;
 
 use crate::error::ApiError;
 use crate::resource::Resource;

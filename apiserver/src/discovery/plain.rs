@@ -7,6 +7,7 @@ use super::groups::{Group, Groups, Version};
 use crate::resource::{Resource, Subresource};
 
 /// The release whose behaviour the server shows.
+pub(crate) const RELEASE: &str = "1.36.0";
 const MAJOR: &str = "1";
 const MINOR: &str = "36";
 
@@ -19,7 +20,7 @@ pub(super) fn version() -> Value {
         "emulationMinor": MINOR,
         "minCompatibilityMajor": MAJOR,
         "minCompatibilityMinor": "35",
-        "gitVersion": format!("v{MAJOR}.{MINOR}.0+kubewright-{}", env!("CARGO_PKG_VERSION")),
+        "gitVersion": format!("v{RELEASE}+kubewright-{}", env!("CARGO_PKG_VERSION")),
         "gitCommit": "",
         "gitTreeState": "",
         "buildDate": "1970-01-01T00:00:00Z",
