@@ -37,7 +37,10 @@ impl Arg {
 
 /// Reads all arguments. `example` is a whole argument that would be right, for messages.
 pub(crate) fn parse(tokens: TokenStream, example: &str, diag: &mut Diag) -> Vec<Arg> {
-    split(tokens, diag).into_iter().filter_map(|part| parse_one(part, example, diag)).collect()
+    split(tokens, diag)
+        .into_iter()
+        .filter_map(|part| parse_one(part, example, diag))
+        .collect()
 }
 
 /// Splits at commas, those inside `<…>` apart. Reports empty parts; a trailing comma is fine.
@@ -116,7 +119,11 @@ fn parse_value(
 
 /// The span of the first token, or `fallback`.
 pub(crate) fn first_span(tokens: &impl ToTokens, fallback: Span) -> Span {
-    tokens.to_token_stream().into_iter().next().map_or(fallback, |t| t.span())
+    tokens
+        .to_token_stream()
+        .into_iter()
+        .next()
+        .map_or(fallback, |t| t.span())
 }
 
 /// The known name that was probably meant, if one is near.
@@ -153,7 +160,9 @@ mod tests {
     #[test]
     fn one_bad_argument_hides_no_other() {
         let mut diag = Diag::default();
-        let tokens = "for = App, 4, owns(A<B, C>, x), , workers: 3, name =".parse().expect("tokens");
+        let tokens = "for = App, 4, owns(A<B, C>, x), , workers: 3, name ="
+            .parse()
+            .expect("tokens");
         let keys: Vec<String> = parse(tokens, "for = App", &mut diag).iter().map(Arg::name).collect();
         assert_eq!(keys, ["for", "owns"]);
         let errors = diag.into_tokens().to_string();

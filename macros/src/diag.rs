@@ -22,11 +22,6 @@ impl Diag {
         self.errors.push(syn::Error::new(span, message));
     }
 
-    /// Whether anything was reported.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.errors.is_empty()
-    }
-
     /// One `compile_error!` per error.
     pub(crate) fn into_tokens(self) -> TokenStream {
         self.errors.iter().map(syn::Error::to_compile_error).collect()

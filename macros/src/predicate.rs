@@ -102,9 +102,9 @@ fn parse_not(input: ParseStream<'_>) -> syn::Result<Predicate> {
         return syn::parse2(group.stream());
     }
     if input.peek(syn::Token![|]) || input.peek(syn::Token![move]) {
-        return Err(input.error(
-            "a closure does not fit here: write it as a function and name it, as in `object(is_ready)`",
-        ));
+        return Err(
+            input.error("a closure does not fit here: write it as a function and name it, as in `object(is_ready)`")
+        );
     }
     if input.is_empty() || !(input.peek(syn::Ident) || input.peek(syn::Token![::]) || input.peek(syn::Token![crate])) {
         return Err(input.error("expected a predicate, such as `generation_changed` or `object(is_ready)`"));
@@ -148,9 +148,9 @@ pub(crate) struct FunctionValue {
 impl Parse for FunctionValue {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if input.peek(syn::Token![|]) || input.peek(syn::Token![move]) || input.peek(syn::Token![async]) {
-            return Err(input.error(
-                "a closure does not fit here: write a function and name it, as in `map = users_of`",
-            ));
+            return Err(
+                input.error("a closure does not fit here: write a function and name it, as in `map = users_of`")
+            );
         }
         if !(input.peek(syn::Ident)
             || input.peek(syn::Token![::])

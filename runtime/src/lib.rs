@@ -12,6 +12,9 @@ compile_error!(
     "kubewright needs one Kubernetes version: enable exactly one of its features k8s-v1_33 to k8s-v1_37, or keep the default features"
 );
 
+#[doc(hidden)]
+#[path = "private/mod.rs"]
+pub mod __private;
 pub mod cli;
 pub mod client;
 pub mod context;
@@ -34,6 +37,7 @@ pub mod metrics;
 pub mod object;
 pub mod owner;
 pub mod predicate;
+pub mod prelude;
 pub mod rbac;
 pub mod reconciler;
 pub mod scope;
@@ -44,13 +48,15 @@ pub use context::Context;
 pub use declaration::Declaration;
 pub use env::Env;
 pub use error::{Error, Result};
-pub use grants::{Declare, Finalized, Owns, Reads, Updates, Writes};
+pub use grants::{Declare, Finalized, Owns, Reads, ReadsMetadata, Updates, Writes};
 pub use key::ObjectKey;
 pub use kind::Kind;
 pub use manager::Manager;
 pub use object::Object;
 pub use predicate::Predicate;
 pub use reconciler::{Action, Cleanup, Reconciler};
+
+pub use kubewright_macros::{CustomResource, KubeSchema, controller};
 
 pub use k8s_openapi;
 pub use kube;

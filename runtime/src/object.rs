@@ -10,6 +10,11 @@ use serde::de::DeserializeOwned;
 /// A Kubernetes kind as a Rust type: built-in kinds of k8s-openapi and what `CustomResource` derives.
 ///
 /// Implemented for every type that fits; there is nothing to implement by hand.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a Kubernetes kind",
+    label = "expected a built-in kind, or one that `#[derive(CustomResource)]` makes",
+    note = "the derive on `AppSpec` with `kind = \"App\"` makes the kind `App`: name that"
+)]
 pub trait Object:
     Resource<DynamicType = (), Scope: Scope> + Serialize + DeserializeOwned + Clone + Debug + Send + Sync + 'static
 {

@@ -92,4 +92,20 @@ impl PolicyRule {
             ..Self::default()
         }
     }
+    /// Verbs on paths outside the resources.
+    #[must_use]
+    pub fn urls<S: Into<String>>(urls: impl IntoIterator<Item = S>, verbs: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            non_resource_urls: urls.into_iter().map(Into::into).collect(),
+            verbs: verbs.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Narrows the rule to objects of these names. `create`, `list` and `watch` cannot be narrowed so.
+    #[must_use]
+    pub fn names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.resource_names = names.into_iter().map(Into::into).collect();
+        self
+    }
 }

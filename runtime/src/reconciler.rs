@@ -10,6 +10,10 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 
 /// Brings the world in line with one object.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no `impl Reconciler`",
+    label = "write `impl Reconciler for {Self} {{ async fn reconcile(…) -> Result<Action> {{ … }} }}`"
+)]
 pub trait Reconciler: Declare<Primary: Object> + Send + Sync + 'static {
     /// Called with the newest known version of the object; never with `deletionTimestamp` set, and never twice at
     /// once for one key.
@@ -30,6 +34,10 @@ pub trait Reconciler: Declare<Primary: Object> + Send + Sync + 'static {
 }
 
 /// Cleans up outside effects before an object goes; requires the key `finalizer`.
+#[diagnostic::on_unimplemented(
+    message = "controller `{Self}` declares a finalizer but has no `impl Cleanup`",
+    label = "write `impl Cleanup for {Self} {{ async fn cleanup(…) -> Result<Action> {{ … }} }}`, or remove `finalizer`"
+)]
 pub trait Cleanup: Reconciler + Finalized {
     /// Called when the object has a `deletionTimestamp` and still our finalizer. On success with
     /// [`Action::await_change`] the finalizer is removed; [`Action::requeue`] keeps it and asks again.

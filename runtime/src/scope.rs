@@ -10,6 +10,10 @@ use kube::Resource;
 use crate::object::Object;
 
 /// A kind that objects of kind `P` may own.
+#[diagnostic::on_unimplemented(
+    message = "`{P}` cannot own `{Self}`",
+    label = "not a Kubernetes kind, or cluster-scoped where `{P}` is namespaced"
+)]
 pub trait OwnableBy<P>: Object {}
 
 #[diagnostic::do_not_recommend]

@@ -2,7 +2,76 @@
 
 use std::fmt;
 
+use kube::core::object::HasStatus;
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
+
+/// A type that is the status of kind `P`.
+///
+/// Custom kinds name their status in `#[kube(status = "…")]`; for the built-in ones there is a table. `M` tells the
+/// two apart; leave it to inference.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the status of `{P}`",
+    label = "not the type that `{P}` has as its status",
+    note = "a custom kind names its status type in `#[kube(status = \"…\")]`; kinds without a status have none to apply"
+)]
+pub trait StatusOf<P, M> {}
+
+/// Marks the status of a custom kind.
+#[derive(Debug)]
+pub struct OfCustom;
+
+/// Marks the status of a built-in kind.
+#[derive(Debug)]
+pub struct OfBuiltIn;
+
+#[diagnostic::do_not_recommend]
+impl<P> StatusOf<P, OfCustom> for P::Status where P: HasStatus {}
+
+macro_rules! built_in {
+    ($($group:ident::$version:ident: $($kind:ident $status:ident),*;)*) => {
+        $($(
+            impl StatusOf<k8s_openapi::api::$group::$version::$kind, OfBuiltIn>
+                for k8s_openapi::api::$group::$version::$status
+            {
+            }
+        )*)*
+    };
+}
+
+built_in! {
+    admissionregistration::v1: ValidatingAdmissionPolicy ValidatingAdmissionPolicyStatus;
+    apps::v1:
+        DaemonSet DaemonSetStatus,
+        Deployment DeploymentStatus,
+        ReplicaSet ReplicaSetStatus,
+        StatefulSet StatefulSetStatus;
+    autoscaling::v1: HorizontalPodAutoscaler HorizontalPodAutoscalerStatus;
+    autoscaling::v2: HorizontalPodAutoscaler HorizontalPodAutoscalerStatus;
+    batch::v1: CronJob CronJobStatus, Job JobStatus;
+    certificates::v1: CertificateSigningRequest CertificateSigningRequestStatus;
+    core::v1:
+        Namespace NamespaceStatus,
+        Node NodeStatus,
+        PersistentVolume PersistentVolumeStatus,
+        PersistentVolumeClaim PersistentVolumeClaimStatus,
+        Pod PodStatus,
+        ReplicationController ReplicationControllerStatus,
+        ResourceQuota ResourceQuotaStatus,
+        Service ServiceStatus;
+    flowcontrol::v1: FlowSchema FlowSchemaStatus, PriorityLevelConfiguration PriorityLevelConfigurationStatus;
+    networking::v1: Ingress IngressStatus, ServiceCIDR ServiceCIDRStatus;
+    policy::v1: PodDisruptionBudget PodDisruptionBudgetStatus;
+}
+
+impl StatusOf<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition, OfBuiltIn>
+    for k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionStatus
+{
+}
+
+impl StatusOf<k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService, OfBuiltIn>
+    for k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceStatus
+{
+}
 
 /// Whether objects of `K` have a status, told from the fields that its `Deserialize` asks for.
 ///

@@ -44,10 +44,15 @@ pub(crate) enum Value {
     Updates(Kind),
     Rbac(Rule),
     EventFilter(Predicate),
-    Backoff { min: Option<Duration>, max: Option<Duration> },
-    RateLimit { per_second: TokenStream, burst: TokenStream },
+    Backoff {
+        min: Option<Duration>,
+        max: Option<Duration>,
+    },
+    RateLimit {
+        per_second: TokenStream,
+        burst: TokenStream,
+    },
     OwnEventsSkip,
-    PreviousManagers(Vec<TokenStream>),
     /// A key whose builder method takes the value as it stands.
     Plain(TokenStream),
     /// A duration.
@@ -90,7 +95,10 @@ fn parse_arg(args: &mut Args, arg: &Arg, diag: &mut Diag) {
         "writes" => parse_kinds(args, arg, example, Value::Writes, diag),
         "updates" => parse_kinds(args, arg, example, Value::Updates, diag),
         _ => match parse_setting(arg, &name, example, diag) {
-            Some(Some(value)) => args.calls.push(Call { key: arg.key.clone(), value }),
+            Some(Some(value)) => args.calls.push(Call {
+                key: arg.key.clone(),
+                value,
+            }),
             Some(None) => {}
             None => unknown_key(arg, &name, diag),
         },
@@ -100,7 +108,9 @@ fn parse_arg(args: &mut Args, arg: &Arg, diag: &mut Diag) {
 /// Keys with one value. `None`: no such key; `Some(None)`: reported.
 fn parse_setting(arg: &Arg, name: &str, example: &str, diag: &mut Diag) -> Option<Option<Value>> {
     let mut plain = |parse: fn(TokenStream, &str, &mut Diag) -> Option<TokenStream>| {
-        value_of(arg, example, diag).and_then(|v| parse(v, example, diag)).map(Value::Plain)
+        value_of(arg, example, diag)
+            .and_then(|v| parse(v, example, diag))
+            .map(Value::Plain)
     };
     Some(match name {
         "workers" => plain(literals::positive),
@@ -119,12 +129,11 @@ fn parse_setting(arg: &Arg, name: &str, example: &str, diag: &mut Diag) -> Optio
         "event_filter" => value_of(arg, example, diag)
             .and_then(|v| watch::parse_predicate(v, diag))
             .map(Value::EventFilter),
-        "previous_managers" => value_of(arg, example, diag)
-            .map(|v| literals::texts(v, example, value::check_field_manager, diag))
-            .map(Value::PreviousManagers),
         "backoff" => list_of(arg, example, diag).and_then(|list| parse_backoff(&list, diag)),
         "rate_limit" => list_of(arg, example, diag).and_then(|list| parse_rate_limit(&list, diag)),
-        "rbac" => list_of(arg, example, diag).and_then(|list| rule::parse(&list, diag)).map(Value::Rbac),
+        "rbac" => list_of(arg, example, diag)
+            .and_then(|list| rule::parse(&list, diag))
+            .map(Value::Rbac),
         _ => return None,
     })
 }
@@ -144,7 +153,13 @@ fn set_primary(args: &mut Args, arg: &Arg, kind: Kind, diag: &mut Diag) {
 fn parse_owns(args: &mut Args, arg: &Arg, diag: &mut Diag) {
     let Shape::List(group) = &arg.shape else {
         let example = keys::example(&keys::CONTROLLER, "owns");
-        parse_kinds(args, arg, example, |kind| Value::Owns(kind, WatchOptions::default()), diag);
+        parse_kinds(
+            args,
+            arg,
+            example,
+            |kind| Value::Owns(kind, WatchOptions::default()),
+            diag,
+        );
         return;
     };
     let Some((kind, rest)) = watch::parse_kind_and_rest(group, "owns", "owns(Deployment, metadata_only)", diag) else {
@@ -179,7 +194,9 @@ fn parse_watches(args: &mut Args, arg: &Arg, diag: &mut Diag) {
     if let Some(None) = map {
         diag.error(
             &arg.key,
-            format!("`map` is missing: name the function from the watched object to the keys it wakes, as in `{example}`"),
+            format!(
+                "`map` is missing: name the function from the watched object to the keys it wakes, as in `{example}`"
+            ),
         );
     }
     args.calls.push(Call {
@@ -241,7 +258,10 @@ fn parse_rate_limit(list: &Group, diag: &mut Diag) -> Option<Value> {
     }
     if !(wrote_rate && wrote_burst) {
         let example = keys::example(&keys::CONTROLLER, "rate_limit");
-        diag.error(list, format!("both `per_second` and `burst` are needed: write `{example}`"));
+        diag.error(
+            list,
+            format!("both `per_second` and `burst` are needed: write `{example}`"),
+        );
     }
     Some(Value::RateLimit {
         per_second: per_second?,
@@ -316,5 +336,8 @@ pub(crate) fn unknown_inner_key(
 }
 
 fn listed(keys: &[(&str, &str)]) -> String {
-    keys.iter().map(|(key, _)| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+    keys.iter()
+        .map(|(key, _)| format!("`{key}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

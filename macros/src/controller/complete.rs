@@ -41,8 +41,11 @@ fn field(arg: &Arg) -> Option<Ident> {
 fn inner_keys(arg: &Arg) -> Vec<Arg> {
     match &arg.shape {
         Shape::List(group) if matches!(&*arg.name(), "owns" | "watches") => {
-            let rest = crate::args::split(group.stream(), &mut Diag::default()).into_iter().skip(1);
-            rest.flat_map(|part| crate::args::parse(part.into_iter().collect(), "", &mut Diag::default())).collect()
+            let rest = crate::args::split(group.stream(), &mut Diag::default())
+                .into_iter()
+                .skip(1);
+            rest.flat_map(|part| crate::args::parse(part.into_iter().collect(), "", &mut Diag::default()))
+                .collect()
         }
         _ => Vec::new(),
     }

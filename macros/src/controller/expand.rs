@@ -27,7 +27,9 @@ pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
         impl #krate::Declare for #name {
             type Primary = #primary;
             fn declare(#receiver: #krate::Declaration<Self>) -> #krate::Declaration<Self> {
-                #receiver.#for_::<#primary>() #(#calls)*
+                use #krate::__private::NoDefinition as _;
+                let #receiver = #receiver.#for_::<#primary>();
+                #krate::__private::Definition::<#primary>::of().add(#receiver) #(#calls)*
             }
         }
         #grants
@@ -69,10 +71,6 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
         Value::OwnEventsSkip => {
             let own_events_skip = method("own_events_skip");
             quote!(.#own_events_skip())
-        }
-        Value::PreviousManagers(names) => {
-            let previous_manager = method("previous_manager");
-            quote!(#(.#previous_manager(#names))*)
         }
         Value::Plain(value) => quote!(.#key(#value)),
         Value::Duration(duration) => quote!(.#key(#duration)),

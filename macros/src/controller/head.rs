@@ -25,7 +25,10 @@ pub(crate) fn parse(item: &TokenStream, diag: &mut Diag) -> Option<Head> {
             }
             Some(TokenTree::Ident(word)) if word == "struct" || word == "enum" => break,
             Some(other) => {
-                diag.error(other, "`#[controller(…)]` goes on a struct: write `struct AppController;` below it");
+                diag.error(
+                    other,
+                    "`#[controller(…)]` goes on a struct: write `struct AppController;` below it",
+                );
                 return None;
             }
             None => {

@@ -1,14 +1,17 @@
 //! The keys of the attribute: names, for suggestions, and how each is written, for messages.
 
 /// Keys at the top level, each with an example.
-pub(crate) const CONTROLLER: [(&str, &str); 22] = [
+pub(crate) const CONTROLLER: [(&str, &str); 21] = [
     ("for", "for = App"),
     ("owns", "owns = Deployment"),
     ("watches", "watches(Secret, map = users_of)"),
     ("live", "live = Node"),
     ("writes", "writes = Secret"),
     ("updates", "updates = Deployment"),
-    ("rbac", "rbac(group = \"apps\", resources = [\"deployments\"], verbs = [\"get\"])"),
+    (
+        "rbac",
+        "rbac(group = \"apps\", resources = [\"deployments\"], verbs = [\"get\"])",
+    ),
     ("event_filter", "event_filter = generation_changed"),
     ("labels", "labels = \"app=web\""),
     ("fields", "fields = \"metadata.name=web\""),
@@ -23,7 +26,6 @@ pub(crate) const CONTROLLER: [(&str, &str); 22] = [
     ("needs_leader", "needs_leader = false"),
     ("own_events", "own_events = skip"),
     ("crate", "crate = my_crate::kubewright"),
-    ("previous_managers", "previous_managers = [\"old-operator\"]"),
 ];
 
 /// Keys after the kind in `owns(K, …)`.
@@ -60,5 +62,7 @@ pub(crate) const RATE_LIMIT: [(&str, &str); 2] = [("per_second", "per_second = 1
 
 /// How a key is written.
 pub(crate) fn example(keys: &'static [(&'static str, &'static str)], name: &str) -> &'static str {
-    keys.iter().find(|(key, _)| *key == name).map_or("for = App", |(_, example)| example)
+    keys.iter()
+        .find(|(key, _)| *key == name)
+        .map_or("for = App", |(_, example)| example)
 }

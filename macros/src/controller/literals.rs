@@ -96,19 +96,27 @@ pub(crate) fn texts(
 ) -> Vec<TokenStream> {
     let parts = elements(tokens.clone(), diag);
     if parts.is_empty() {
-        diag.error(tokens, format!("the list is empty: write `{example}`, or leave the key out"));
+        diag.error(
+            tokens,
+            format!("the list is empty: write `{example}`, or leave the key out"),
+        );
     }
-    parts.into_iter().filter_map(|part| text(part, example, check, diag)).collect()
+    parts
+        .into_iter()
+        .filter_map(|part| text(part, example, check, diag))
+        .collect()
 }
 
 /// The elements of `[…]`, or the tokens themselves.
 pub(crate) fn elements(tokens: TokenStream, diag: &mut Diag) -> Vec<TokenStream> {
     let mut all = tokens.clone().into_iter();
     match (all.next(), all.next()) {
-        (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::Bracket => args::split(group.stream(), diag)
-            .into_iter()
-            .map(|part| part.into_iter().collect())
-            .collect(),
+        (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::Bracket => {
+            args::split(group.stream(), diag)
+                .into_iter()
+                .map(|part| part.into_iter().collect())
+                .collect()
+        }
         _ => vec![tokens],
     }
 }
@@ -124,12 +132,18 @@ pub(crate) fn positive(tokens: TokenStream, example: &str, diag: &mut Diag) -> O
     };
     match literal.base10_parse::<u32>() {
         Ok(0) => {
-            diag.error(&literal, format!("0 lets nothing run: use 1 or more, as in `{example}`"));
+            diag.error(
+                &literal,
+                format!("0 lets nothing run: use 1 or more, as in `{example}`"),
+            );
             None
         }
         Ok(_) if literal.suffix().is_empty() => Some(quote!(#literal)),
         Ok(_) => {
-            diag.error(&literal, format!("leave out the suffix `{}`: write `{example}`", literal.suffix()));
+            diag.error(
+                &literal,
+                format!("leave out the suffix `{}`: write `{example}`", literal.suffix()),
+            );
             None
         }
         Err(_) => {

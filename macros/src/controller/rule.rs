@@ -21,7 +21,13 @@ pub(crate) struct Rule {
 impl Rule {
     /// The builder's argument.
     pub(crate) fn expand(&self, krate: &CratePath) -> TokenStream {
-        let Self { group, resources, verbs, names, urls } = self;
+        let Self {
+            group,
+            resources,
+            verbs,
+            names,
+            urls,
+        } = self;
         if !urls.is_empty() {
             return quote!(#krate::rbac::PolicyRule::urls([#(#urls),*], [#(#verbs),*]));
         }
@@ -62,7 +68,10 @@ pub(crate) fn parse(list: &Group, diag: &mut Diag) -> Option<Rule> {
         diag.error(list, "a rule without `verbs` allows nothing: add `verbs = [\"get\"]`");
     }
     if !wrote("resources") && !wrote("urls") {
-        diag.error(list, "a rule names `resources = [\"…\"]`, or `urls = [\"/…\"]` for paths outside the resources");
+        diag.error(
+            list,
+            "a rule names `resources = [\"…\"]`, or `urls = [\"/…\"]` for paths outside the resources",
+        );
     }
     if wrote("urls") && (wrote("resources") || wrote("group") || wrote("names")) {
         diag.error(list, "a rule is about `resources` or about `urls`: write two `rbac(…)`");
@@ -78,13 +87,17 @@ pub(crate) fn parse(list: &Group, diag: &mut Diag) -> Option<Rule> {
 
 /// A group: empty for the core group, `*`, or a DNS name.
 fn check_group(group: &str) -> Result<(), String> {
-    let ok = group.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '0'..='9' | '-' | '.'));
+    let ok = group
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || matches!(c, '0'..='9' | '-' | '.'));
     if ok || group == "*" {
         return Ok(());
     }
     if group.contains('/') {
         let name = group.split('/').next().unwrap_or_default();
-        return Err(format!("`{group}` holds a version: rules name the group alone, as in `group = \"{name}\"`"));
+        return Err(format!(
+            "`{group}` holds a version: rules name the group alone, as in `group = \"{name}\"`"
+        ));
     }
     Err(format!("`{group}` is no API group: write it as in `group = \"apps\"`"))
 }

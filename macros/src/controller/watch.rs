@@ -52,9 +52,15 @@ impl WatchOptions {
 pub(crate) fn parse_kinds(tokens: TokenStream, key: &str, diag: &mut Diag) -> Vec<Kind> {
     let parts = literals::elements(tokens.clone(), diag);
     if parts.is_empty() {
-        diag.error(tokens, format!("the list is empty: write `{key} = Deployment`, or leave the key out"));
+        diag.error(
+            tokens,
+            format!("the list is empty: write `{key} = Deployment`, or leave the key out"),
+        );
     }
-    parts.into_iter().filter_map(|part| parse_kind(part, key, diag)).collect()
+    parts
+        .into_iter()
+        .filter_map(|part| parse_kind(part, key, diag))
+        .collect()
 }
 
 /// One kind.
@@ -63,7 +69,10 @@ pub(crate) fn parse_kind(tokens: TokenStream, key: &str, diag: &mut Diag) -> Opt
         Ok(ty @ Type::Path(_)) => Some(Kind(ty)),
         _ => {
             let hint = match syn::parse2::<syn::LitStr>(tokens.clone()) {
-                Ok(name) => format!("a kind is a Rust type, without quotes: write `{key} = {}`", name.value()),
+                Ok(name) => format!(
+                    "a kind is a Rust type, without quotes: write `{key} = {}`",
+                    name.value()
+                ),
                 Err(_) => format!("expected a kind, which is a Rust type: write `{key} = Deployment`"),
             };
             diag.error(tokens, hint);
@@ -94,7 +103,10 @@ pub(crate) fn parse_kind_and_rest(
     let mut rest = TokenStream::new();
     for part in parts {
         rest.extend(part);
-        rest.extend([TokenTree::Punct(proc_macro2::Punct::new(',', proc_macro2::Spacing::Alone))]);
+        rest.extend([TokenTree::Punct(proc_macro2::Punct::new(
+            ',',
+            proc_macro2::Spacing::Alone,
+        ))]);
     }
     Some((kind, rest))
 }
@@ -115,15 +127,23 @@ pub(crate) fn parse_options(
         let key = arg.key.clone();
         match &*name {
             "map" if outer == "watches" => parse_map(&arg, example, map, diag),
-            "map" => diag.error(&arg.key, "`owns` maps to the controller owner: `map` belongs to `watches(…)`"),
+            "map" => diag.error(
+                &arg.key,
+                "`owns` maps to the controller owner: `map` belongs to `watches(…)`",
+            ),
             "predicate" => {
                 let predicate = value_of(&arg, example, diag).and_then(|v| parse_predicate(v, diag));
                 set_once(&mut options.predicate, predicate.map(|p| (key, p)), &arg, diag);
             }
             "metadata_only" => match &arg.shape {
                 Shape::Flag => set_once(&mut options.metadata_only, Some(key), &arg, diag),
-                Shape::Value(tokens) => diag.error(tokens, "`metadata_only` takes no value: write it alone, or leave it out"),
-                Shape::List(group) => diag.error(group, "`metadata_only` takes no value: write it alone, or leave it out"),
+                Shape::Value(tokens) => diag.error(
+                    tokens,
+                    "`metadata_only` takes no value: write it alone, or leave it out",
+                ),
+                Shape::List(group) => {
+                    diag.error(group, "`metadata_only` takes no value: write it alone, or leave it out")
+                }
             },
             "labels" => {
                 let text = value_of(&arg, example, diag)
@@ -146,7 +166,9 @@ fn parse_map(arg: &Arg, example: &str, map: &mut Option<Option<FunctionValue>>, 
         diag.error(&arg.key, "`map` is given twice: keep one, and let it answer all keys");
         return;
     }
-    *map = value_of(arg, example, diag).and_then(|tokens| report(syn::parse2(tokens.clone()), &tokens, diag)).map(Some);
+    *map = value_of(arg, example, diag)
+        .and_then(|tokens| report(syn::parse2(tokens.clone()), &tokens, diag))
+        .map(Some);
 }
 
 /// A predicate.

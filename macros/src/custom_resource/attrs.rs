@@ -29,7 +29,9 @@ pub(crate) fn crate_path(attrs: &[Attribute]) -> syn::Result<CratePath> {
                 path = Some(meta.value()?.parse::<Path>()?);
                 Ok(())
             } else {
-                Err(meta.error("`#[kubewright(…)]` on a derive has one key: write `#[kubewright(crate = my_crate::kubewright)]`"))
+                Err(meta.error(
+                    "`#[kubewright(…)]` on a derive has one key: write `#[kubewright(crate = my_crate::kubewright)]`",
+                ))
             }
         })?;
         if let Some(path) = path {

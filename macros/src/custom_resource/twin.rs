@@ -64,8 +64,11 @@ fn body(input: &DeriveInput) -> syn::Result<TokenStream> {
 fn crates(krate: &CratePath) -> TokenStream {
     let path = |below| path_text(krate, below);
     let (kube, kube_core, k8s_openapi) = (path("kube"), path("kube::core"), path("k8s_openapi"));
-    let (schemars, serde, serde_json) =
-        (path("__private::schemars"), path("__private::serde"), path("__private::serde_json"));
+    let (schemars, serde, serde_json) = (
+        path("__private::schemars"),
+        path("__private::serde"),
+        path("__private::serde_json"),
+    );
     quote! {
         #[kube(crates(
             kube = #kube,

@@ -32,7 +32,9 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
             ));
         }
         let Some((_, nanos)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(format!("`{unit}` in \"{text}\" is no unit: units are us, ms, s, m, h, d"));
+            return Err(format!(
+                "`{unit}` in \"{text}\" is no unit: units are us, ms, s, m, h, d"
+            ));
         };
         total = number
             .parse::<u64>()

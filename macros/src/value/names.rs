@@ -35,11 +35,17 @@ pub(crate) fn check_verb(verb: &str) -> Result<(), String> {
 /// A resource of a rule: a lower-case plural, `plural/subresource`, or `*`.
 pub(crate) fn check_resource(resource: &str) -> Result<(), String> {
     let ok = |part: &str| {
-        part == "*" || (!part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '0'..='9' | '-' | '.')))
+        part == "*"
+            || (!part.is_empty()
+                && part
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || matches!(c, '0'..='9' | '-' | '.')))
     };
     let mut parts = resource.split('/');
     let (Some(name), subresource, None) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(format!("`{resource}` has more than one `/`: write `plural/subresource`"));
+        return Err(format!(
+            "`{resource}` has more than one `/`: write `plural/subresource`"
+        ));
     };
     if ok(name) && subresource.is_none_or(ok) {
         return Ok(());
@@ -69,7 +75,10 @@ pub(crate) fn check_dns_label(name: &str) -> Result<(), String> {
         return Err("the name is empty: write one, such as \"app\"".to_owned());
     }
     if name.len() > 63 {
-        return Err(format!("the name has {} characters: at most 63 are allowed", name.len()));
+        return Err(format!(
+            "the name has {} characters: at most 63 are allowed",
+            name.len()
+        ));
     }
     if let Some(wrong) = name.chars().find(|c| !is_label_char(*c)) {
         return Err(format!(
@@ -77,7 +86,9 @@ pub(crate) fn check_dns_label(name: &str) -> Result<(), String> {
         ));
     }
     if name.starts_with('-') || name.ends_with('-') {
-        return Err(format!("the name \"{name}\" starts or ends with `-`: use a letter or a digit there"));
+        return Err(format!(
+            "the name \"{name}\" starts or ends with `-`: use a letter or a digit there"
+        ));
     }
     Ok(())
 }
@@ -103,10 +114,14 @@ pub(crate) fn check_field_manager(name: &str) -> Result<(), String> {
         return Err("the field manager is empty: write one, or leave the key out".to_owned());
     }
     if length > 128 {
-        return Err(format!("the field manager has {length} characters: at most 128 are allowed"));
+        return Err(format!(
+            "the field manager has {length} characters: at most 128 are allowed"
+        ));
     }
     match name.chars().find(|c| c.is_control()) {
-        Some(c) => Err(format!("the field manager holds {c:?}: only printable characters are allowed")),
+        Some(c) => Err(format!(
+            "the field manager holds {c:?}: only printable characters are allowed"
+        )),
         None => Ok(()),
     }
 }
@@ -114,7 +129,10 @@ pub(crate) fn check_field_manager(name: &str) -> Result<(), String> {
 /// Dot-separated DNS labels.
 pub(super) fn check_subdomain(domain: &str) -> Result<(), String> {
     if domain.len() > 253 {
-        return Err(format!("{} characters are too many: at most 253 are allowed", domain.len()));
+        return Err(format!(
+            "{} characters are too many: at most 253 are allowed",
+            domain.len()
+        ));
     }
     for label in domain.split('.') {
         let edges_ok = label.starts_with(|c: char| c != '-') && label.ends_with(|c: char| c != '-');
@@ -133,10 +151,18 @@ pub(super) fn check_qualified_part(part: &str) -> Result<(), String> {
         return Err("a name is missing".to_owned());
     }
     if part.len() > 63 {
-        return Err(format!("{} characters are too many: at most 63 are allowed", part.len()));
+        return Err(format!(
+            "{} characters are too many: at most 63 are allowed",
+            part.len()
+        ));
     }
-    if let Some(wrong) = part.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.')) {
-        return Err(format!("`{wrong}` is not allowed: use letters, digits, `-`, `_` and `.`"));
+    if let Some(wrong) = part
+        .chars()
+        .find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.'))
+    {
+        return Err(format!(
+            "`{wrong}` is not allowed: use letters, digits, `-`, `_` and `.`"
+        ));
     }
     let alphanumeric = |c: char| c.is_ascii_alphanumeric();
     if !part.starts_with(alphanumeric) || !part.ends_with(alphanumeric) {
@@ -156,9 +182,19 @@ mod tests {
     #[test]
     fn a_wrong_verb_is_answered_with_the_one_meant() {
         assert!(check_verb("deletecollection").is_ok());
-        assert_eq!(check_verb("gets"), Err("`gets` is no RBAC verb: did you mean `get`?".to_owned()));
-        assert_eq!(check_verb("Patch"), Err("`Patch` is no RBAC verb: did you mean `patch`?".to_owned()));
-        assert!(check_verb("frobnicate").expect_err("no verb").contains("verbs are get, list"));
+        assert_eq!(
+            check_verb("gets"),
+            Err("`gets` is no RBAC verb: did you mean `get`?".to_owned())
+        );
+        assert_eq!(
+            check_verb("Patch"),
+            Err("`Patch` is no RBAC verb: did you mean `patch`?".to_owned())
+        );
+        assert!(
+            check_verb("frobnicate")
+                .expect_err("no verb")
+                .contains("verbs are get, list")
+        );
     }
 
     #[test]
@@ -166,7 +202,11 @@ mod tests {
         for ok in ["pods", "pods/log", "*", "deployments/scale", "*/scale"] {
             assert_eq!(check_resource(ok), Ok(()));
         }
-        assert!(check_resource("Deployment").expect_err("a kind").contains("looks like a kind"));
+        assert!(
+            check_resource("Deployment")
+                .expect_err("a kind")
+                .contains("looks like a kind")
+        );
         for wrong in ["", "pods/", "a/b/c", "po ds"] {
             assert!(check_resource(wrong).is_err(), "{wrong}");
         }
@@ -175,7 +215,11 @@ mod tests {
     #[test]
     fn finalizers_need_a_domain() {
         assert_eq!(check_finalizer("demo.dev/app-cleanup"), Ok(()));
-        assert!(check_finalizer("cleanup").expect_err("no domain").contains("\"example.com/cleanup\""));
+        assert!(
+            check_finalizer("cleanup")
+                .expect_err("no domain")
+                .contains("\"example.com/cleanup\"")
+        );
         for wrong in ["Demo.dev/x", "demo.dev/", "demo..dev/x", "demo.dev/a/b", "/x"] {
             assert!(check_finalizer(wrong).is_err(), "{wrong}");
         }
@@ -184,7 +228,11 @@ mod tests {
     #[test]
     fn controllers_are_named_by_dns_labels() {
         assert_eq!(check_dns_label("app-2"), Ok(()));
-        assert!(check_dns_label("My App").expect_err("upper case").starts_with("`M` may not stand"));
+        assert!(
+            check_dns_label("My App")
+                .expect_err("upper case")
+                .starts_with("`M` may not stand")
+        );
         assert!(check_dns_label("-a").is_err() && check_dns_label("").is_err());
     }
 }

@@ -23,9 +23,14 @@ pub(crate) fn check_field_selector(text: &str) -> Result<(), String> {
             ));
         };
         let path = path.trim();
-        let ok = !path.is_empty() && path.split('.').all(|s| !s.is_empty() && s.chars().all(char::is_alphanumeric));
+        let ok = !path.is_empty()
+            && path
+                .split('.')
+                .all(|s| !s.is_empty() && s.chars().all(char::is_alphanumeric));
         if !ok {
-            return Err(format!("field selector \"{text}\": `{path}` is no field path such as `metadata.name`"));
+            return Err(format!(
+                "field selector \"{text}\": `{path}` is no field path such as `metadata.name`"
+            ));
         }
     }
     Ok(())
@@ -53,8 +58,14 @@ fn check_requirement(requirement: &str) -> Result<(), String> {
     };
     check_key(key)?;
     let rest = rest.trim();
-    let values = rest.strip_prefix("notin").or_else(|| rest.strip_prefix("in")).map(str::trim);
-    let Some(values) = values.and_then(|v| v.strip_prefix('(')).and_then(|v| v.strip_suffix(')')) else {
+    let values = rest
+        .strip_prefix("notin")
+        .or_else(|| rest.strip_prefix("in"))
+        .map(str::trim);
+    let Some(values) = values
+        .and_then(|v| v.strip_prefix('('))
+        .and_then(|v| v.strip_suffix(')'))
+    else {
         return Err(format!(
             "`{rest}` after `{key}`: write `{key}=value`, `{key} in (a,b)` or `{key} notin (a,b)`"
         ));
@@ -99,7 +110,14 @@ mod tests {
 
     #[test]
     fn label_selectors_are_what_kubectl_takes() {
-        for ok in ["app=web", "app==web,tier!=db", "tier in (web, api),!old", "demo.dev/x", "a notin (b)", "a="] {
+        for ok in [
+            "app=web",
+            "app==web,tier!=db",
+            "tier in (web, api),!old",
+            "demo.dev/x",
+            "a notin (b)",
+            "a=",
+        ] {
             assert_eq!(check_label_selector(ok), Ok(()), "{ok}");
         }
         for (wrong, says) in [
@@ -118,7 +136,11 @@ mod tests {
 
     #[test]
     fn field_selectors_compare_paths() {
-        for ok in ["metadata.name=web", "status.phase!=Running,spec.nodeName=n1", "metadata.name=="] {
+        for ok in [
+            "metadata.name=web",
+            "status.phase!=Running,spec.nodeName=n1",
+            "metadata.name==",
+        ] {
             assert_eq!(check_field_selector(ok), Ok(()), "{ok}");
         }
         for wrong in ["", "metadata.name", "metadata..name=x", "=x"] {

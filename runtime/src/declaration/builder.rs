@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use crate::context::Context;
 use crate::declaration::{Backoff, Declared, MapFn, Mapper, RateLimit, Role, Watch, WatchDecl};
 use crate::error::Result;
-use crate::grants::{Declare, Owns, Reads, Updates, Writes};
+use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Updates, Writes};
 use crate::kind::Kind;
 use crate::object::{Object, Scope};
 use crate::predicate::Predicate;
@@ -57,7 +57,6 @@ impl<C: Declare> Declaration<C> {
                 finalizer: None,
                 retired_finalizers: Vec::new(),
                 field_manager: None,
-                previous_managers: Vec::new(),
                 needs_leader: true,
                 own_events_skip: false,
                 crd: None,
@@ -134,7 +133,7 @@ impl<C: Declare> Declaration<C> {
     pub fn watches<K, M>(self, map: impl MapFn<K, M>) -> Self
     where
         K: Object,
-        C: Declare<Primary: Object> + Reads<K>,
+        C: Declare<Primary: Object> + ReadsMetadata<K>,
     {
         self.watches_with::<K, M>(map, |w| w)
     }
@@ -144,7 +143,7 @@ impl<C: Declare> Declaration<C> {
     pub fn watches_with<K, M>(mut self, map: impl MapFn<K, M>, options: impl FnOnce(Watch<K>) -> Watch<K>) -> Self
     where
         K: Object,
-        C: Declare<Primary: Object> + Reads<K>,
+        C: Declare<Primary: Object> + ReadsMetadata<K>,
     {
         let namespaced = <<C::Primary as kube::Resource>::Scope as Scope>::NAMESPACED;
         let role = Role::Watched(Mapper::new(map, namespaced));
@@ -187,6 +186,26 @@ impl<C: Declare> Declaration<C> {
         self
     }
 
+    /// Watches only primary objects that match a label selector, written as kubectl takes it: `app=web,tier!=cache`.
+    /// Others are not reconciled. Call it after [`for_`](Self::for_).
+    #[must_use]
+    pub fn labels(mut self, selector: impl Into<String>) -> Self {
+        if let Some(primary) = self.primary_watch_mut() {
+            primary.labels = Some(selector.into());
+        }
+        self
+    }
+
+    /// Watches only primary objects that match a field selector: `metadata.name=web`. Call it after
+    /// [`for_`](Self::for_).
+    #[must_use]
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        if let Some(primary) = self.primary_watch_mut() {
+            primary.fields = Some(selector.into());
+        }
+        self
+    }
+
     /// Adds a rule to the operator's role, for what its code does beyond the framework.
     #[must_use]
     pub fn rbac(mut self, rule: PolicyRule) -> Self {
@@ -211,8 +230,8 @@ impl<C: Declare> Declaration<C> {
 
     /// Delays after failures of one key. Default: 5 ms, doubled up to 1000 s.
     #[must_use]
-    pub fn backoff(mut self, min: Duration, max: Duration) -> Self {
-        self.declared.backoff = Backoff { min, max };
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        self.declared.backoff = backoff;
         self
     }
 
@@ -262,13 +281,6 @@ impl<C: Declare> Declaration<C> {
         self
     }
 
-    /// A field manager of an earlier release, whose fields are taken over. May be called again.
-    #[must_use]
-    pub fn previous_manager(mut self, name: impl Into<String>) -> Self {
-        self.declared.previous_managers.push(name.into());
-        self
-    }
-
     /// Whether the controller runs on the leader only. Default: true.
     #[must_use]
     pub fn needs_leader(mut self, needs: bool) -> Self {
@@ -293,6 +305,13 @@ impl<C: Declare> Declaration<C> {
             None => filter,
         });
         self
+    }
+
+    fn primary_watch_mut(&mut self) -> Option<&mut WatchDecl> {
+        self.declared
+            .watches
+            .iter_mut()
+            .find(|w| matches!(w.role, Role::Primary))
     }
 }
 

@@ -43,8 +43,6 @@ pub struct Declared {
     pub retired_finalizers: Vec<String>,
     /// Field manager of the controller's applies. Default: `<operator>/<controller name>`.
     pub field_manager: Option<String>,
-    /// Field managers of earlier releases, whose ownership is taken over.
-    pub previous_managers: Vec<String>,
     /// Whether it runs on the leader only. Default: true.
     pub needs_leader: bool,
     /// Whether echoes of own writes are dropped. Default: false.

@@ -19,6 +19,22 @@ impl Default for Backoff {
     }
 }
 
+impl Backoff {
+    /// Sets the delay after the first failure.
+    #[must_use]
+    pub fn min(mut self, delay: Duration) -> Self {
+        self.min = delay;
+        self
+    }
+
+    /// Sets the longest delay.
+    #[must_use]
+    pub fn max(mut self, delay: Duration) -> Self {
+        self.max = delay;
+        self
+    }
+}
+
 /// A limit on how many reconciles of a controller start, over all keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {

@@ -1,0 +1,65 @@
+//! The keys of `#[controller(…)]` as fields, which is where an editor finds their names and documentation.
+
+/// A value of any kind: only names and documentation matter here.
+pub(crate) type Anything = ();
+
+/// Keys of `#[controller(…)]`.
+#[derive(Debug, Default)]
+pub struct ControllerKeys {
+    /// `for = App`: the primary kind. Required.
+    pub r#for: Anything,
+    /// `owns = Deployment`, `owns = [Deployment, Service]`, `owns(Secret, metadata_only)`: watched, mapped to its
+    /// controller owner, and writable.
+    pub owns: Anything,
+    /// `watches(Secret, map = users_of)`: watched; the function answers the keys that a change wakes.
+    pub watches: Anything,
+    /// `live = Node`: read live, not watched.
+    pub live: Anything,
+    /// `writes = Secret`: written without being watched.
+    pub writes: Anything,
+    /// `updates = Deployment`: replaced by `cx.update`.
+    pub updates: Anything,
+    /// `rbac(group = "apps", resources = ["deployments"], verbs = ["get"])`: a rule for code of your own.
+    pub rbac: Anything,
+    /// `event_filter = generation_changed`: filter over all watches.
+    pub event_filter: Anything,
+    /// `labels = "app=web"`: watches only primary objects that match.
+    pub labels: Anything,
+    /// `fields = "metadata.name=web"`: watches only primary objects that match.
+    pub fields: Anything,
+    /// `workers = 4`: concurrent reconciles. Default: 1.
+    pub workers: Anything,
+    /// `backoff(min = "5ms", max = "1000s")`: delays after failures of one key.
+    pub backoff: Anything,
+    /// `rate_limit(per_second = 10, burst = 100)`: limit over all keys. Default: none.
+    pub rate_limit: Anything,
+    /// `resync = "10h"`: reconciles every object again from the cache. Default: never.
+    pub resync: Anything,
+    /// `timeout = "2m"`: limit of one reconcile. Default: none.
+    pub timeout: Anything,
+    /// `finalizer = "example.com/cleanup"`: calls `Cleanup::cleanup` before an object goes.
+    pub finalizer: Anything,
+    /// `name = "app"`: name of the controller. Default: the struct's, in kebab case.
+    pub name: Anything,
+    /// `field_manager = "app-operator"`: field manager of applies. Default: `<operator>/<name>`.
+    pub field_manager: Anything,
+    /// `needs_leader = false`: runs on every replica.
+    pub needs_leader: Anything,
+    /// `own_events = skip`: no run for the echo of an own write.
+    pub own_events: Anything,
+}
+
+/// Keys after the kind in `owns(K, …)` and `watches(K, …)`.
+#[derive(Debug, Default)]
+pub struct WatchKeys {
+    /// `map = users_of`: from the watched object to the keys it wakes. Required in `watches`.
+    pub map: Anything,
+    /// `predicate = generation_changed`: filter for this watch.
+    pub predicate: Anything,
+    /// `metadata_only`: fetches and keeps metadata only.
+    pub metadata_only: Anything,
+    /// `labels = "app=web"`: watches only objects that match.
+    pub labels: Anything,
+    /// `fields = "metadata.name=web"`: watches only objects that match.
+    pub fields: Anything,
+}
