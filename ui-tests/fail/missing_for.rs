@@ -1,0 +1,6 @@
+use kubewright::prelude::*;
+
+#[controller(owns = Deployment)]
+struct C;
+
+fn main() {}
