@@ -20,6 +20,7 @@ pub trait Object:
 {
 }
 
+#[diagnostic::do_not_recommend]
 impl<K> Object for K where
     K: Resource<DynamicType = (), Scope: Scope> + Serialize + DeserializeOwned + Clone + Debug + Send + Sync + 'static
 {

@@ -7,14 +7,15 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::grants::{Declare, Finalized};
 use crate::key::ObjectKey;
-use crate::object::Object;
 
 /// Brings the world in line with one object.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no `impl Reconciler`",
     label = "write `impl Reconciler for {Self} {{ async fn reconcile(…) -> Result<Action> {{ … }} }}`"
 )]
-pub trait Reconciler: Declare<Primary: Object> + Send + Sync + 'static {
+// No bound of kube's on the primary kind: `Declaration::for_` has it, so that a wrong kind is told once, where it is
+// named.
+pub trait Reconciler: Declare + Send + Sync + 'static {
     /// Called with the newest known version of the object; never with `deletionTimestamp` set, and never twice at
     /// once for one key.
     ///

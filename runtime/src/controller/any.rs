@@ -4,26 +4,27 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::declaration::{Declaration, Declared};
+use crate::object::Object;
 use crate::reconciler::Reconciler;
 
 /// A reconciler with its declaration.
-pub struct Controller<C: Reconciler> {
+pub struct Controller<C: Reconciler<Primary: Object>> {
     pub(super) reconciler: Arc<C>,
     pub(super) declaration: Declaration<C>,
 }
 
-impl<C: Reconciler> Controller<C> {
-    /// A controller as `C` declares it.
+impl<C: Reconciler<Primary: Object>> Controller<C> {
+    /// A controller as `declaration` describes it.
     #[must_use]
-    pub fn new(reconciler: C) -> Self {
+    pub fn new(reconciler: C, declaration: Declaration<C>) -> Self {
         Self {
             reconciler: Arc::new(reconciler),
-            declaration: Declaration::of(),
+            declaration,
         }
     }
 }
 
-impl<C: Reconciler> fmt::Debug for Controller<C> {
+impl<C: Reconciler<Primary: Object>> fmt::Debug for Controller<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Controller").field(&self.declaration).finish()
     }
@@ -35,7 +36,7 @@ pub(crate) trait AnyController: Send {
     fn declared(&self) -> &Declared;
 }
 
-impl<C: Reconciler> AnyController for Controller<C> {
+impl<C: Reconciler<Primary: Object>> AnyController for Controller<C> {
     fn declared(&self) -> &Declared {
         self.declaration.declared()
     }

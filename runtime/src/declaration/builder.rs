@@ -5,14 +5,15 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use crate::context::Context;
-use crate::declaration::{Backoff, Declared, MapFn, Mapper, RateLimit, Role, Watch, WatchDecl};
+use crate::controller::{AnyController, Controller};
+use crate::declaration::{Backoff, Declared, InvalidDeclaration, MapFn, Mapper, RateLimit, Role, Watch, WatchDecl};
 use crate::error::Result;
 use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Updates, Writes};
 use crate::kind::Kind;
-use crate::object::{Object, Scope};
+use crate::object::Object;
 use crate::predicate::Predicate;
 use crate::rbac::PolicyRule;
-use crate::reconciler::{Action, Cleanup};
+use crate::reconciler::{Action, Cleanup, Reconciler};
 use crate::scope::OwnableBy;
 
 /// A controller's clean-up without its trait, so that those without one need none.
@@ -22,8 +23,13 @@ pub type CleanupFn<C> =
 /// Builds what a controller declares. Each method is a key of `#[controller(…)]`.
 pub struct Declaration<C: Declare> {
     declared: Declared,
+    erase: Option<EraseFn<C>>,
     cleanup: Option<CleanupFn<C>>,
 }
+
+/// Makes a controller whose type the manager need not know. `for_` knows the bounds, so nothing else has to ask for
+/// them: one mistake in the primary kind is one error.
+type EraseFn<C> = fn(C, Declaration<C>) -> Box<dyn AnyController>;
 
 impl<C: Declare> Declaration<C> {
     /// What `C` declares. Needs no instance: manifests are made from it.
@@ -63,6 +69,7 @@ impl<C: Declare> Declaration<C> {
                 ungranted_client: None,
                 event_filter: None,
             },
+            erase: None,
             cleanup: None,
         }
     }
@@ -79,17 +86,29 @@ impl<C: Declare> Declaration<C> {
         self.cleanup
     }
 
-    /// The primary kind: one queue key per object of it.
+    /// The controller without its type; what is wrong with the declaration if it has no primary kind.
+    pub(crate) fn erase(self, reconciler: C) -> Result<Box<dyn AnyController>, InvalidDeclaration> {
+        match self.erase {
+            Some(erase) => Ok(erase(reconciler, self)),
+            None => Err(self.declared.check().err().unwrap_or_else(|| InvalidDeclaration {
+                controller: self.declared.name,
+                problems: vec!["no primary kind: call `for_::<K>()`".to_owned()],
+            })),
+        }
+    }
+
+    /// The primary kind: one queue key per object of it. Call it first.
     #[must_use]
     pub fn for_<K>(mut self) -> Self
     where
         K: Object,
-        C: Declare<Primary = K>,
+        C: Reconciler<Primary = K>,
     {
         let kind = Kind::of::<K>();
+        self.erase = Some(|reconciler, declaration| Box::new(Controller::new(reconciler, declaration)));
         self.declared.primary_has_status = crate::status_of::has_status::<K>();
         self.declared.primary = kind.clone();
-        self.declared.watches.insert(0, WatchDecl::new(kind, Role::Primary));
+        self.declared.watches.push(WatchDecl::new(kind, Role::Primary));
         self
     }
 
@@ -133,7 +152,7 @@ impl<C: Declare> Declaration<C> {
     pub fn watches<K, M>(self, map: impl MapFn<K, M>) -> Self
     where
         K: Object,
-        C: Declare<Primary: Object> + ReadsMetadata<K>,
+        C: ReadsMetadata<K>,
     {
         self.watches_with::<K, M>(map, |w| w)
     }
@@ -143,10 +162,9 @@ impl<C: Declare> Declaration<C> {
     pub fn watches_with<K, M>(mut self, map: impl MapFn<K, M>, options: impl FnOnce(Watch<K>) -> Watch<K>) -> Self
     where
         K: Object,
-        C: Declare<Primary: Object> + ReadsMetadata<K>,
+        C: ReadsMetadata<K>,
     {
-        let namespaced = <<C::Primary as kube::Resource>::Scope as Scope>::NAMESPACED;
-        let role = Role::Watched(Mapper::new(map, namespaced));
+        let role = Role::Watched(Mapper::new(map, self.declared.primary.namespaced()));
         self.declared
             .watches
             .push(options(Watch::new(Kind::of::<K>(), role)).decl);

@@ -46,6 +46,10 @@ impl Declared {
             1 => {}
             _ => problems.push("several primary kinds: call `for_` once".to_owned()),
         }
+        let primary_is_first = self.watches.first().is_some_and(|w| matches!(w.role, Role::Primary));
+        if primaries == 1 && !primary_is_first {
+            problems.push("`for_` comes late: call it before the other keys".to_owned());
+        }
         if self.name.is_empty() {
             problems.push("the name is empty: call `name(\"…\")`".to_owned());
         }

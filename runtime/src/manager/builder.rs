@@ -8,11 +8,11 @@ use super::error::ManagerError;
 use super::options::Options;
 use super::runnable::Runnable;
 use super::shutdown::Shutdown;
-use crate::controller::{AnyController, Controller};
-use crate::declaration::Declared;
+use crate::controller::AnyController;
+use crate::declaration::{Declaration, Declared, InvalidDeclaration};
 use crate::diagnostics::Observer;
 use crate::env::Env;
-use crate::reconciler::Reconciler;
+use crate::grants::Declare;
 
 /// An operator: its controllers, and what they share.
 ///
@@ -21,6 +21,7 @@ pub struct Manager {
     pub(super) name: String,
     pub(super) env: Env,
     pub(super) controllers: Vec<Box<dyn AnyController>>,
+    pub(super) invalid: Vec<InvalidDeclaration>,
     pub(super) runnables: Vec<Arc<dyn Runnable>>,
     pub(super) observers: Vec<Arc<dyn Observer>>,
 }
@@ -34,6 +35,7 @@ impl Manager {
             name: name.into(),
             env: Env::system(),
             controllers: Vec::new(),
+            invalid: Vec::new(),
             runnables: Vec::new(),
             observers: Vec::new(),
         }
@@ -41,8 +43,11 @@ impl Manager {
 
     /// Adds a controller. Names are unique per manager; two controllers may share a kind.
     #[must_use]
-    pub fn controller<C: Reconciler>(mut self, controller: C) -> Self {
-        self.controllers.push(Box::new(Controller::new(controller)));
+    pub fn controller<C: Declare>(mut self, controller: C) -> Self {
+        match Declaration::of().erase(controller) {
+            Ok(controller) => self.controllers.push(controller),
+            Err(invalid) => self.invalid.push(invalid),
+        }
         self
     }
 
@@ -85,6 +90,9 @@ impl Manager {
     ///
     /// The first mistake: a name used twice, a declaration that makes no sense, nothing to run.
     pub fn check(&self) -> Result<(), ManagerError> {
+        if let Some(invalid) = self.invalid.first() {
+            return Err(invalid.clone().into());
+        }
         if self.controllers.is_empty() && self.runnables.is_empty() {
             return Err(ManagerError::Nothing);
         }
