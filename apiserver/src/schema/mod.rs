@@ -5,10 +5,12 @@
 
 pub mod data;
 mod default;
+pub(crate) mod format;
 pub(crate) mod go;
 mod node;
 mod parse;
 mod prune;
+mod validate;
 
 use std::sync::Arc;
 
@@ -76,10 +78,28 @@ impl Schema {
         default::apply(self.root(), object);
     }
 
-    /// What the schema has against `new`. With `old`, what it already had against unchanged parts is left out.
+    /// What the schema has against `new`. With `old`, unchanged parts are not checked again.
     #[must_use]
-    pub fn validate(&self, _new: &Value, _old: Option<&Value>) -> Vec<Cause> {
-        Vec::new()
+    pub fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<Cause> {
+        validate::validate(self.root(), new, old, "")
+    }
+
+    /// What the schema has against the value of one top-level field. As on the real server, messages name paths from
+    /// that field on, causes in full.
+    #[must_use]
+    pub fn validate_field(&self, field: &str, new: &Value, old: Option<&Value>) -> Vec<Cause> {
+        let (Some(node), Some(value)) = (self.root().child(field), new.get(field)) else {
+            return Vec::new();
+        };
+        let mut causes = validate::validate(node, value, old.and_then(|old| old.get(field)), "");
+        for cause in &mut causes {
+            cause.field = match &*cause.field {
+                "<nil>" | "" => field.to_owned(),
+                below if below.starts_with('[') => format!("{field}{below}"),
+                below => format!("{field}.{below}"),
+            };
+        }
+        causes
     }
 
     /// Decodes an object of a built-in kind: drops unknown fields and says which.
@@ -90,3 +110,18 @@ impl Schema {
         Ok(self.prune(object))
     }
 }
+
+/// Whether two values are equal, 1 and 1.0 being one number.
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|((k, x), (l, y))| k == l && same(x, y))
+        }
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,395 @@
+//! Values against a structural schema, with the causes and words of the real server.
+//!
+//! The checks of one value come in a fixed order: type, junctors (`anyOf`, `oneOf`, `allOf`, `not`), string, format,
+//! number, list, enum, object; missing required fields come last. What belongs to no field (a failed junctor, a number
+//! out of its format's range) has the field `<nil>` and names its path in the message.
+
+use serde_json::Value;
+
+use super::node::{Format, ListType, Node, Type, Validations};
+use super::{format, same};
+use crate::error::Cause;
+
+/// What `node` has against `value`, which stands at `path`. `old` is the value there before: what has not changed is
+/// not checked again.
+pub(super) fn validate(node: &Node, value: &Value, old: Option<&Value>, path: &str) -> Vec<Cause> {
+    let mut walk = Walk { path: path.to_owned() };
+    walk.visit(node, value, old).causes
+}
+
+struct Walk {
+    path: String,
+}
+
+/// The outcome of one value: its causes, and how much of the schema was looked at (the branch of a junctor that got
+/// furthest is the one whose causes are shown).
+#[derive(Default)]
+struct Outcome {
+    causes: Vec<Cause>,
+    checked: usize,
+}
+
+impl Outcome {
+    fn join(&mut self, other: Self) {
+        self.causes.extend(other.causes);
+        self.checked += other.checked;
+    }
+}
+
+impl Walk {
+    fn visit(&mut self, node: &Node, value: &Value, old: Option<&Value>) -> Outcome {
+        let mut outcome = Outcome {
+            checked: 1,
+            ..Outcome::default()
+        };
+        if old.is_some_and(|old| same(old, value)) {
+            return outcome;
+        }
+        if value.is_null() {
+            if !node.nullable && !expected_types(node).is_empty() {
+                outcome.causes.push(self.wrong_type(node, "null"));
+            }
+            return outcome;
+        }
+        if !has_type(node, value) {
+            outcome.causes.push(self.wrong_type(node, json_type(value)));
+        }
+        let rules = node.validations.as_deref();
+        if let Some(rules) = rules {
+            self.junctors(rules, value, &mut outcome);
+        }
+        match value {
+            Value::String(text) => outcome.causes.extend(rules.and_then(|r| self.string(r, text, value))),
+            Value::Number(number) => self.number(node, rules, number, value, &mut outcome),
+            _ => {}
+        }
+        if let (Value::String(text), Some(rules)) = (value, rules) {
+            outcome.causes.extend(self.format(rules, text, value));
+        }
+        if let Value::Array(items) = value {
+            self.items(node, rules, items, old, &mut outcome);
+        }
+        if let Some(allowed) = rules.and_then(|r| r.enumeration.as_ref()) {
+            if !allowed.iter().any(|a| same(a, value)) {
+                let allowed: Vec<String> = allowed.iter().map(shown_enum).collect();
+                let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
+                outcome
+                    .causes
+                    .push(Cause::unsupported(self.path.as_str(), value, &allowed));
+            }
+        }
+        if let Value::Object(map) = value {
+            self.fields(node, rules, map, old, &mut outcome);
+        }
+        outcome
+    }
+
+    fn junctors(&mut self, rules: &Validations, value: &Value, outcome: &mut Outcome) {
+        if !rules.any_of.is_empty() {
+            let (valid, best) = self.branches(&rules.any_of, value);
+            if valid == 0 {
+                outcome
+                    .causes
+                    .push(self.general("must validate at least one schema (anyOf)"));
+                outcome.join(best);
+            }
+        }
+        if !rules.one_of.is_empty() {
+            let (valid, best) = self.branches(&rules.one_of, value);
+            let text = "must validate one and only one schema (oneOf).";
+            match valid {
+                1 => {}
+                0 => {
+                    outcome.causes.push(self.general(&format!("{text} Found none valid")));
+                    outcome.join(best);
+                }
+                many => outcome
+                    .causes
+                    .push(self.general(&format!("{text} Found {many} valid alternatives"))),
+            }
+        }
+        let before = outcome.causes.len();
+        for branch in &rules.all_of {
+            let branch = self.visit(branch, value, None);
+            outcome.join(branch);
+        }
+        if outcome.causes.len() > before {
+            outcome
+                .causes
+                .push(self.general("must validate all the schemas (allOf)"));
+        }
+        if let Some(not) = &rules.not {
+            if self.visit(not, value, None).causes.is_empty() {
+                outcome.causes.push(self.general("must not validate the schema (not)"));
+            }
+        }
+    }
+
+    /// How many branches hold, and the outcome of the one that got furthest.
+    fn branches(&mut self, branches: &[Node], value: &Value) -> (usize, Outcome) {
+        let mut valid = 0;
+        let mut best: Option<Outcome> = None;
+        for branch in branches {
+            let outcome = self.visit(branch, value, None);
+            if outcome.causes.is_empty() {
+                valid += 1;
+            } else if best.as_ref().is_none_or(|best| outcome.checked > best.checked) {
+                best = Some(outcome);
+            }
+        }
+        (valid, best.unwrap_or_default())
+    }
+
+    fn string(&self, rules: &Validations, text: &str, value: &Value) -> Option<Cause> {
+        let length = text.chars().count() as u64;
+        if let Some(most) = rules.max_length.filter(|most| length > *most) {
+            return Some(Cause {
+                reason: "FieldValueTooLong",
+                message: format!("Too long: may not be more than {most} bytes"),
+                field: self.path.clone(),
+            });
+        }
+        if let Some(least) = rules.min_length.filter(|least| length < *least) {
+            return Some(self.invalid(value, &format!("should be at least {least} chars long")));
+        }
+        let (pattern, regex) = rules.pattern.as_ref()?;
+        let matches = regex.as_ref().is_some_and(|regex| regex.is_match(text));
+        (!matches).then(|| self.invalid(value, &format!("should match '{pattern}'")))
+    }
+
+    fn format(&self, rules: &Validations, text: &str, value: &Value) -> Option<Cause> {
+        let name = rules.format.as_deref()?;
+        (!format::holds(name, text)).then(|| self.type_invalid(value, name, &value.to_string()))
+    }
+
+    fn number(
+        &self,
+        node: &Node,
+        rules: Option<&Validations>,
+        number: &serde_json::Number,
+        value: &Value,
+        outcome: &mut Outcome,
+    ) {
+        let whole = number.as_i64().is_some() || number.as_f64().is_some_and(|n| n.fract() == 0.0);
+        if node.kind == Type::Integer && !whole {
+            outcome.causes.push(self.no_field(&format!(
+                "Checked value must be of type integer{} in {}",
+                match node.format {
+                    Format::Int32 => " with format int32",
+                    Format::Int64 => " with format int64",
+                    _ => " (default format)",
+                },
+                self.path
+            )));
+        } else if node.format == Format::Int32 && number.as_i64().is_none_or(|n| i32::try_from(n).is_err()) {
+            let text = format!(
+                "Checked value must be of type integer with format int32 in {}",
+                self.path
+            );
+            outcome.causes.push(self.no_field(&text));
+        }
+        let (Some(rules), Some(n)) = (rules, number.as_f64()) else {
+            return;
+        };
+        if let Some(factor) = rules.multiple_of {
+            let quotient = n / factor;
+            if (quotient - quotient.round()).abs() > f64::EPSILON * quotient.abs().max(1.0) {
+                outcome
+                    .causes
+                    .push(self.invalid(value, &format!("should be a multiple of {factor}")));
+            }
+        }
+        if let Some((bound, excluded)) = rules.maximum {
+            if n > bound || (excluded && n >= bound) {
+                let or_equal = if excluded { "" } else { " or equal to" };
+                outcome
+                    .causes
+                    .push(self.invalid(value, &format!("should be less than{or_equal} {bound}")));
+            }
+        }
+        if let Some((bound, excluded)) = rules.minimum {
+            if n < bound || (excluded && n <= bound) {
+                let or_equal = if excluded { "" } else { " or equal to" };
+                outcome
+                    .causes
+                    .push(self.invalid(value, &format!("should be greater than{or_equal} {bound}")));
+            }
+        }
+    }
+
+    fn items(
+        &mut self,
+        node: &Node,
+        rules: Option<&Validations>,
+        items: &[Value],
+        old: Option<&Value>,
+        outcome: &mut Outcome,
+    ) {
+        if let Some(schema) = &node.items {
+            for (index, item) in items.iter().enumerate() {
+                let old = old.and_then(|old| same_item(node, old, item));
+                let below = self.below(&format!("[{index}]"), |walk| walk.visit(schema, item, old));
+                outcome.join(below);
+            }
+        }
+        let Some(rules) = rules else { return };
+        let count = items.len() as u64;
+        if let Some(least) = rules.min_items.filter(|least| count < *least) {
+            outcome
+                .causes
+                .push(self.invalid(&count.into(), &format!("should have at least {least} items")));
+        }
+        if let Some(most) = rules.max_items.filter(|most| count > *most) {
+            outcome.causes.push(self.too_many(count, most));
+        }
+    }
+
+    fn fields(
+        &mut self,
+        node: &Node,
+        rules: Option<&Validations>,
+        map: &serde_json::Map<String, Value>,
+        old: Option<&Value>,
+        outcome: &mut Outcome,
+    ) {
+        if let Some(rules) = rules {
+            let count = map.len() as u64;
+            if let Some(least) = rules.min_properties.filter(|least| count < *least) {
+                outcome
+                    .causes
+                    .push(self.invalid(&count.into(), &format!("should have at least {least} properties")));
+                return;
+            }
+            if let Some(most) = rules.max_properties.filter(|most| count > *most) {
+                outcome.causes.push(self.too_many(count, most));
+                return;
+            }
+        }
+        for (key, value) in map {
+            // Metadata has rules of its own, typed as for built-in kinds.
+            let Some(schema) = node.child(key).filter(|schema| schema.name.is_none()) else {
+                continue;
+            };
+            let old = old.and_then(|old| old.get(key));
+            let below = self.below_key(key, |walk| walk.visit(schema, value, old));
+            outcome.join(below);
+        }
+        for name in node.required.iter().filter(|name| !map.contains_key(&***name)) {
+            outcome
+                .causes
+                .push(self.below_key(name, |walk| Cause::required(walk.path.as_str(), "")));
+        }
+    }
+
+    fn below<T>(&mut self, step: &str, visit: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        self.path.push_str(step);
+        let result = visit(self);
+        self.path.truncate(length);
+        result
+    }
+
+    fn below_key<T>(&mut self, key: &str, visit: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        if length > 0 {
+            self.path.push('.');
+        }
+        self.path.push_str(key);
+        let result = visit(self);
+        self.path.truncate(length);
+        result
+    }
+
+    fn wrong_type(&self, node: &Node, found: &str) -> Cause {
+        self.type_invalid(&found.into(), &expected_types(node), &format!("{found:?}"))
+    }
+
+    fn type_invalid(&self, value: &Value, expected: &str, found: &str) -> Cause {
+        let detail = format!("{} in body must be of type {expected}: {found}", self.path);
+        Cause {
+            reason: "FieldValueTypeInvalid",
+            ..Cause::invalid(self.path.as_str(), value, detail)
+        }
+    }
+
+    fn invalid(&self, value: &Value, what: &str) -> Cause {
+        Cause::invalid(self.path.as_str(), value, format!("{} in body {what}", self.path))
+    }
+
+    fn too_many(&self, count: u64, most: u64) -> Cause {
+        Cause {
+            reason: "FieldValueTooMany",
+            message: format!("Too many: {count}: must have at most {most} items"),
+            field: self.path.clone(),
+        }
+    }
+
+    fn general(&self, what: &str) -> Cause {
+        self.no_field(&format!("{:?} {what}", self.path))
+    }
+
+    fn no_field(&self, text: &str) -> Cause {
+        Cause::invalid("<nil>", &"".into(), text)
+    }
+}
+
+/// The old value of a list item: found by key in lists of type map, by value in sets, nowhere in atomic lists.
+fn same_item<'v>(node: &Node, old: &'v Value, item: &Value) -> Option<&'v Value> {
+    let old = old.as_array()?;
+    match &node.list {
+        ListType::Map(keys) => old
+            .iter()
+            .find(|o| keys.iter().all(|key| o.get(&**key) == item.get(&**key))),
+        ListType::Set => old.iter().find(|o| same(o, item)),
+        ListType::Atomic => None,
+    }
+}
+
+fn expected_types(node: &Node) -> String {
+    if node.format == Format::IntOrString && node.kind == Type::Any {
+        return "integer,string".to_owned();
+    }
+    match node.kind {
+        Type::Any => "",
+        Type::Object => "object",
+        Type::Array => "array",
+        Type::String => "string",
+        Type::Integer => "integer",
+        Type::Number => "number",
+        Type::Boolean => "boolean",
+    }
+    .to_owned()
+}
+
+fn has_type(node: &Node, value: &Value) -> bool {
+    let found = json_type(value);
+    if node.format == Format::IntOrString && node.kind == Type::Any {
+        return matches!(found, "integer" | "string");
+    }
+    match node.kind {
+        Type::Any => true,
+        Type::Object => found == "object",
+        Type::Array => found == "array",
+        Type::String => found == "string",
+        Type::Integer => found == "integer",
+        Type::Number => matches!(found, "integer" | "number"),
+        Type::Boolean => found == "boolean",
+    }
+}
+
+/// The type of a value as messages name it; a number without a fraction is an integer.
+fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(n) if n.as_f64().is_some_and(|n| n.fract() == 0.0) => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn shown_enum(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
