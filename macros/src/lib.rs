@@ -4,6 +4,8 @@ mod args;
 mod controller;
 mod custom_resource;
 mod diag;
+#[cfg(test)]
+mod expansions;
 mod path;
 mod predicate;
 mod value;

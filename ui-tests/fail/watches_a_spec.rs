@@ -1,8 +1,12 @@
 use kubewright::prelude::*;
 use kubewright_ui_tests::*;
 
-#[controller(for = App, watches(AppSpec, map = users_of))]
+#[controller(for = App, watches(AppSpec, map = all))]
 struct C;
+
+fn all(_: &AppSpec) -> Vec<ObjectKey> {
+    Vec::new()
+}
 
 impl Reconciler for C {
     async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {

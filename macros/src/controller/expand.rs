@@ -17,23 +17,44 @@ pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
     };
     let krate = &args.krate;
     let name = &head.name;
-    // With the span of a key, a bound that fails is told there and not on the whole attribute.
-    let receiver = Ident::new("__d", key.span());
+    let (impl_generics, type_generics, where_clause) = head.generics.split_for_impl();
+    let receiver = receiver(key);
     let for_ = Ident::new("for_", key.span());
-    let calls = args.calls.iter().map(|call| builder_call(call, krate));
-    let grants = Grants::of(args, primary).expand(name, krate);
+    let declared = quote!(#krate::__private::Definition::<#primary>::of().add(#receiver.#for_::<#primary>()));
+    let body = further_calls(args, &declared);
+    let grants = Grants::of(args, primary).expand(head, krate);
     quote! {
         #[automatically_derived]
-        impl #krate::Declare for #name {
+        impl #impl_generics #krate::Declare for #name #type_generics #where_clause {
             type Primary = #primary;
             fn declare(#receiver: #krate::Declaration<Self>) -> #krate::Declaration<Self> {
                 use #krate::__private::NoDefinition as _;
-                let #receiver = #receiver.#for_::<#primary>();
-                #krate::__private::Definition::<#primary>::of().add(#receiver) #(#calls)*
+                #body
             }
         }
         #grants
     }
+}
+
+/// The calls after `for_`. The finalizer's comes first: its bound is on the receiver, so a failure is told on the key.
+fn further_calls(args: &Args, declared: &TokenStream) -> TokenStream {
+    let (finalizer, others): (Vec<&Call>, Vec<&Call>) = args.calls.iter().partition(|call| call.key == "finalizer");
+    let ordered: Vec<&Call> = finalizer.into_iter().chain(others).collect();
+    let Some(first) = ordered.first() else {
+        return declared.clone();
+    };
+    let receiver = receiver(&first.key);
+    let calls = ordered.iter().map(|call| builder_call(call, &args.krate));
+    quote! {
+        let #receiver = #declared;
+        #receiver #(#calls)*
+    }
+}
+
+/// `__d` with a key's span: a bound that fails is told there and not on the whole attribute. Each use stands with its
+/// own binding, since keys that different macros wrote see different names.
+fn receiver(key: &Ident) -> Ident {
+    Ident::new("__d", key.span())
 }
 
 fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
@@ -145,13 +166,18 @@ impl Grants {
         }
     }
 
-    fn expand(&self, name: &Ident, krate: &CratePath) -> TokenStream {
+    fn expand(&self, head: &Head, krate: &CratePath) -> TokenStream {
+        let name = &head.name;
+        let (impl_generics, type_generics, where_clause) = head.generics.split_for_impl();
         self.impls
             .iter()
             .map(|(grant, kind, metadata)| {
                 let Some(kind) = kind else {
                     let grant = Ident::new(grant, Span::call_site());
-                    return quote!(#[automatically_derived] impl #krate::#grant for #name {});
+                    return quote! {
+                        #[automatically_derived]
+                        impl #impl_generics #krate::#grant for #name #type_generics #where_clause {}
+                    };
                 };
                 let span = crate::args::first_span(&kind.to_token_stream(), Span::call_site());
                 let span = span.resolved_at(Span::call_site());
@@ -161,7 +187,10 @@ impl Grants {
                 } else {
                     quote!(#kind)
                 };
-                quote_spanned!(span=> #[automatically_derived] impl #krate::#grant<#kind> for #name {})
+                quote_spanned! {span=>
+                    #[automatically_derived]
+                    impl #impl_generics #krate::#grant<#kind> for #name #type_generics #where_clause {}
+                }
             })
             .collect()
     }

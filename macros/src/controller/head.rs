@@ -1,4 +1,6 @@
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use syn::parse::{ParseStream, Parser};
+use syn::{Generics, WhereClause};
 
 use crate::diag::Diag;
 
@@ -6,10 +8,13 @@ use crate::diag::Diag;
 pub(crate) struct Head {
     /// Name of the struct or enum.
     pub(crate) name: Ident,
+    /// Its parameters; each set of arguments is a controller of its own.
+    pub(crate) generics: Generics,
 }
 
 /// Reads the head of a struct or enum; its body may be broken.
 pub(crate) fn parse(item: &TokenStream, diag: &mut Diag) -> Option<Head> {
+    const WHERE: &str = "`#[controller(…)]` goes on a struct: write `struct AppController;` below it";
     let mut tokens = item.clone().into_iter().peekable();
     loop {
         match tokens.next() {
@@ -25,36 +30,31 @@ pub(crate) fn parse(item: &TokenStream, diag: &mut Diag) -> Option<Head> {
             }
             Some(TokenTree::Ident(word)) if word == "struct" || word == "enum" => break,
             Some(other) => {
-                diag.error(
-                    other,
-                    "`#[controller(…)]` goes on a struct: write `struct AppController;` below it",
-                );
+                diag.error(other, WHERE);
                 return None;
             }
             None => {
-                diag.error_at(
-                    proc_macro2::Span::call_site(),
-                    "`#[controller(…)]` goes on a struct: write `struct AppController;` below it",
-                );
+                diag.error_at(Span::call_site(), WHERE);
                 return None;
             }
         }
     }
-    // A missing name is rustc's to report.
+    // A missing name, and parameters that do not parse, are rustc's to report.
     let Some(TokenTree::Ident(name)) = tokens.next() else {
         return None;
     };
-    if let Some(TokenTree::Punct(p)) = tokens.peek()
-        && p.as_char() == '<'
-    {
-        diag.error(
-            p,
-            format!(
-                "a controller has no generic parameters, since its name and watches belong to one type: \
-                 remove them, or implement `Declare` for `{name}` by hand"
-            ),
-        );
-        return None;
+    let generics = parse_generics.parse2(tokens.collect()).ok()?;
+    Some(Head { name, generics })
+}
+
+/// `<T> where T: X { … }`, `<T>( … ) where T: X;`, `;`
+fn parse_generics(input: ParseStream<'_>) -> syn::Result<Generics> {
+    let mut generics: Generics = input.parse()?;
+    if input.peek(syn::token::Paren) {
+        input.parse::<TokenTree>()?;
     }
-    Some(Head { name })
+    generics.where_clause = input.parse::<Option<WhereClause>>()?;
+    // The body is the user's.
+    input.parse::<TokenStream>()?;
+    Ok(generics)
 }

@@ -3,6 +3,7 @@
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::Type;
+use syn::parse::{ParseStream, Parser};
 
 use super::args::{set_once, unknown_inner_key, value_of};
 use super::{keys, literals};
@@ -65,8 +66,13 @@ pub(crate) fn parse_kinds(tokens: TokenStream, key: &str, diag: &mut Diag) -> Ve
 
 /// One kind.
 pub(crate) fn parse_kind(tokens: TokenStream, key: &str, diag: &mut Diag) -> Option<Kind> {
-    match syn::parse2::<Type>(tokens.clone()) {
-        Ok(ty @ Type::Path(_)) => Some(Kind(ty)),
+    match parse_type.parse2(tokens.clone()) {
+        Ok((ty @ Type::Path(_), rest)) => {
+            if let Some(extra) = rest.into_iter().next() {
+                diag.error(extra, "expected `,` before this");
+            }
+            Some(Kind(ty))
+        }
         _ => {
             let hint = match syn::parse2::<syn::LitStr>(tokens.clone()) {
                 Ok(name) => format!(
@@ -79,6 +85,11 @@ pub(crate) fn parse_kind(tokens: TokenStream, key: &str, diag: &mut Diag) -> Opt
             None
         }
     }
+}
+
+/// A type and what follows it.
+fn parse_type(input: ParseStream<'_>) -> syn::Result<(Type, TokenStream)> {
+    Ok((input.parse()?, input.parse()?))
 }
 
 /// `(K, rest…)`: the kind and the tokens after its comma.

@@ -127,7 +127,6 @@ mod tests {
             ("app is web", "write `app=value`"),
             ("tier in web", "write `tier=value`"),
             ("-app=web", "must start and end"),
-            ("app in(web)", "write"),
         ] {
             let error = check_label_selector(wrong).expect_err(wrong);
             assert!(error.contains(says), "{wrong}: {error}");
