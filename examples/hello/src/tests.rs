@@ -1,0 +1,10 @@
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_greeting_gets_its_config_map() {
+    let cluster = kubewright_testkit::TestCluster::start();
+    cluster.run(manager()).await;
+    cluster.apply_yaml(include_str!("../sample.yaml")).await;
+    let map = cluster.wait_for::<ConfigMap>("world", |map| map.data.is_some()).await;
+    assert_eq!(map.data.unwrap_or_default()["text"], "Hello, world!");
+}
