@@ -128,6 +128,11 @@ pub(crate) fn first_span(tokens: &impl ToTokens, fallback: Span) -> Span {
 
 /// The known name that was probably meant, if one is near.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    let mut longer = known.iter().filter(|candidate| name.len() >= 3 && candidate.starts_with(name));
+    if let (Some(only), None) = (longer.next(), longer.next()) {
+        return Some(only);
+    }
     let limit = (name.len() / 3).max(1);
     known
         .into_iter()
@@ -176,5 +181,7 @@ mod tests {
         assert_eq!(nearest("watch", known), None);
         assert_eq!(nearest("write", known), Some("writes"));
         assert_eq!(nearest("resync", known), None);
+        assert_eq!(nearest("work", known), Some("workers"));
+        assert_eq!(nearest("wr", known), None);
     }
 }

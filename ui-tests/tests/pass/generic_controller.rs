@@ -28,7 +28,8 @@ impl<const N: usize, T: Clone + Send + Sync + 'static> Reconciler for Kind<N, T>
     }
 }
 
-fn main() {
+#[test]
+fn a_generic_controller_is_named_after_its_struct() {
     assert_eq!(Declaration::<Generic<u8>>::of().declared().name, "generic");
     assert_eq!(Declaration::<Kind<3>>::of().declared().name, "kind");
     let _ = (Generic::<u8>(PhantomData), Kind::<3>::One(1));

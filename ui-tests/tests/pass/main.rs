@@ -1,0 +1,9 @@
+//! Programs that must compile, one module each. They are part of the ordinary build, so they cost no second one.
+
+mod all_keys;
+mod another_name;
+mod cluster_scoped;
+mod generic_controller;
+mod kinds;
+mod map_functions;
+mod resources;
