@@ -1,5 +1,19 @@
 //! The way to the API server: requests over raw bytes, and the layers every request passes.
 
+mod answer;
 mod error;
+mod fence;
+mod layers;
+mod origin;
+mod request;
+mod target;
+mod transport;
 
-pub use error::ClientError;
+pub use error::{ClientError, StatusError};
+pub use fence::WriteFence;
+pub use layers::{Builder, Fault, FaultError, FaultHook, Recorder, RequestRecord};
+pub use origin::Origin;
+pub use target::Target;
+pub use transport::{DeleteOptions, ListParams, Page, PatchType, Propagation, Transport, WatchParams};
+
+pub(crate) use answer::event_status;

@@ -1,0 +1,331 @@
+//! The entries of the overlay and whom each waits for.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Entry, Moment, ScopeId};
+use crate::cache::Cached;
+use crate::delta::Version;
+use crate::key::ObjectKey;
+use crate::kind::Kind;
+
+/// All entries. Kinds of one resource in several API versions share theirs, as they share versions.
+#[derive(Default)]
+pub(super) struct State {
+    resources: BTreeMap<Resource, Entries>,
+    scopes: u64,
+    moment: u64,
+}
+
+type Resource = (Arc<str>, Arc<str>);
+
+#[derive(Default)]
+struct Entries {
+    held: BTreeMap<ObjectKey, Waiting>,
+    scopes: BTreeMap<ScopeId, Scope>,
+}
+
+/// What is held of one object.
+pub(super) enum Held {
+    Object(Cached),
+    Deleted(Arc<str>),
+    InDoubt,
+}
+
+struct Waiting {
+    kind: Kind,
+    held: Held,
+    since: Moment,
+    /// The informers that have not come so far.
+    scopes: BTreeSet<ScopeId>,
+    /// The version they must reach, where it is known and a number.
+    at: Option<u64>,
+    /// Versions that are not ordered are waited for until here only.
+    until: Option<Instant>,
+}
+
+/// How long a write waits for the watch where versions are not ordered.
+const UNORDERED_WAIT: Duration = Duration::from_secs(60);
+
+/// How far one informer is, and which entries wait for it to come to which version.
+#[derive(Default)]
+struct Scope {
+    namespace: Option<Arc<str>>,
+    progress: Option<Version>,
+    at_version: BTreeSet<(u64, ObjectKey)>,
+}
+
+impl State {
+    pub(super) fn len(&self) -> usize {
+        self.resources.values().map(|entries| entries.held.len()).sum()
+    }
+
+    pub(super) fn moment(&mut self) -> Moment {
+        self.moment += 1;
+        Moment(self.moment)
+    }
+
+    pub(super) fn join(&mut self, kind: &Kind, namespace: Option<Arc<str>>) -> ScopeId {
+        self.scopes += 1;
+        let id = ScopeId(self.scopes);
+        let scope = Scope {
+            namespace,
+            ..Scope::default()
+        };
+        self.entries(kind).scopes.insert(id, scope);
+        id
+    }
+
+    pub(super) fn leave(&mut self, kind: &Kind, scope: ScopeId) {
+        let entries = self.entries(kind);
+        entries.scopes.remove(&scope);
+        entries.held.retain(|_, waiting| {
+            waiting.scopes.remove(&scope);
+            !waiting.scopes.is_empty()
+        });
+    }
+
+    pub(super) fn hold(&mut self, kind: &Kind, key: &ObjectKey, held: Held) {
+        let since = self.moment();
+        let entries = self.entries(kind);
+        if let (Held::Object(new), Some(Waiting { held: Held::Object(old), .. })) = (&held, entries.held.get(key))
+            && new.header().uid == old.header().uid
+            && old.header().version.reaches(&new.header().version)
+        {
+            // Answers of concurrent writes may arrive in another order than the server took them.
+            return;
+        }
+        entries.forget(key);
+        let version = match &held {
+            Held::Object(cached) => Some(cached.header().version.clone()),
+            Held::Deleted(_) | Held::InDoubt => None,
+        };
+        let waiting = entries
+            .scopes
+            .iter()
+            .filter(|(_, scope)| scope.covers(key) && !scope.has_reached(version.as_ref()))
+            .map(|(id, _)| *id)
+            .collect::<BTreeSet<_>>();
+        if waiting.is_empty() {
+            return;
+        }
+        let unordered = version.as_ref().is_some_and(|version| version.number().is_none());
+        let entry = Waiting {
+            kind: kind.clone(),
+            held,
+            since,
+            scopes: waiting,
+            at: None,
+            until: unordered.then(|| Instant::now() + UNORDERED_WAIT),
+        };
+        entries.held.insert(key.clone(), entry);
+        if let Some(number) = version.as_ref().and_then(Version::number) {
+            entries.await_version(key, number);
+        }
+    }
+
+    /// `known` is the uid that an informer still holds; where there is none, nothing needs hiding.
+    pub(super) fn resolve(
+        &mut self,
+        kind: &Kind,
+        key: &ObjectKey,
+        asked: Moment,
+        found: Option<Cached>,
+        known: Option<Arc<str>>,
+    ) {
+        let entries = self.entries(kind);
+        let Some(waiting) = entries.held.get(key) else { return };
+        if waiting.since > asked {
+            return;
+        }
+        match (found, known) {
+            (Some(cached), _) => {
+                entries.forget(key);
+                self.hold(kind, key, Held::Object(cached));
+            }
+            (None, Some(uid)) => self.hold(kind, key, Held::Deleted(uid)),
+            (None, None) => entries.forget(key),
+        }
+    }
+
+    pub(super) fn advance(&mut self, kind: &Kind, scope: ScopeId, version: &Version) {
+        let entries = self.entries(kind);
+        let Some(state) = entries.scopes.get_mut(&scope) else {
+            return;
+        };
+        state.progress = Some(version.clone());
+        let Some(number) = version.number() else {
+            entries.held.retain(|_, waiting| !waiting.expired());
+            return;
+        };
+        while let Some((at, key)) = state.at_version.first().cloned()
+            && at <= number
+        {
+            state.at_version.remove(&(at, key.clone()));
+            release(&mut entries.held, &key, scope, |waiting| waiting.at == Some(at));
+        }
+    }
+
+    pub(super) fn seen(&mut self, kind: &Kind, scope: ScopeId, key: &ObjectKey, uid: &str, version: &Version, gone: bool) {
+        let entries = self.entries(kind);
+        release(&mut entries.held, key, scope, |waiting| match &waiting.held {
+            // The comparison of versions is for servers whose versions are not ordered.
+            Held::Object(cached) => cached.header().version == *version || (gone && *cached.header().uid == *uid),
+            Held::Deleted(deleted) => gone && **deleted == *uid,
+            Held::InDoubt => false,
+        });
+    }
+
+    pub(super) fn listed(&mut self, kind: &Kind, scope: ScopeId, begun: Moment, version: &Version) {
+        let entries = self.entries(kind);
+        let before = entries.scopes.get(&scope).and_then(|state| state.progress.as_ref());
+        // A server restored from a backup counts from an earlier version: what was written after it is lost.
+        let restored = before.is_some_and(|before| before.compare(version) == Some(Ordering::Greater));
+        let ordered = version.number().is_some();
+        entries.held.retain(|_, waiting| {
+            let settled = match &waiting.held {
+                Held::Deleted(_) | Held::InDoubt => true,
+                // Where versions are ordered, the version decides.
+                Held::Object(_) => restored || !ordered,
+            };
+            if settled && waiting.since < begun {
+                waiting.scopes.remove(&scope);
+            }
+            !waiting.scopes.is_empty()
+        });
+        self.advance(kind, scope, version);
+    }
+
+    pub(super) fn bound(&mut self, kind: &Kind, begun: Moment, version: &Version) {
+        let Some(number) = version.number() else { return };
+        let entries = self.entries(kind);
+        let unbounded: Vec<ObjectKey> = entries
+            .held
+            .iter()
+            .filter(|(_, waiting)| waiting.is_unbounded() && waiting.since < begun)
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in unbounded {
+            entries.await_version(&key, number);
+        }
+        let reached: Vec<(ScopeId, Version)> = entries
+            .scopes
+            .iter()
+            .filter_map(|(id, scope)| Some((*id, scope.progress.clone()?)))
+            .collect();
+        for (scope, progress) in reached {
+            self.advance(kind, scope, &progress);
+        }
+    }
+
+    pub(super) fn has_unbounded(&self, kind: &Kind, scope: ScopeId) -> bool {
+        self.resources.get(&resource(kind)).is_some_and(|entries| {
+            entries
+                .held
+                .values()
+                .any(|waiting| waiting.is_unbounded() && waiting.scopes.contains(&scope))
+        })
+    }
+
+    pub(super) fn get(&self, kind: &Kind, key: &ObjectKey, scope: Option<ScopeId>) -> Option<Entry> {
+        let waiting = self.resources.get(&resource(kind))?.held.get(key)?;
+        waiting.entry(kind, scope)
+    }
+
+    pub(super) fn list(&self, kind: &Kind, namespace: Option<&str>, scope: ScopeId) -> Vec<(ObjectKey, Entry)> {
+        let Some(entries) = self.resources.get(&resource(kind)) else {
+            return Vec::new();
+        };
+        entries
+            .held
+            .iter()
+            .filter(|(key, _)| namespace.is_none_or(|namespace| *key.namespace == *namespace))
+            .filter_map(|(key, waiting)| Some((key.clone(), waiting.entry(kind, Some(scope))?)))
+            .collect()
+    }
+
+    fn entries(&mut self, kind: &Kind) -> &mut Entries {
+        self.resources.entry(resource(kind)).or_default()
+    }
+}
+
+impl Entries {
+    /// Makes the entry leave each of its scopes when that reaches a version.
+    fn await_version(&mut self, key: &ObjectKey, number: u64) {
+        let Some(waiting) = self.held.get_mut(key) else { return };
+        waiting.at = Some(number);
+        for id in &waiting.scopes {
+            if let Some(scope) = self.scopes.get_mut(id) {
+                scope.at_version.insert((number, key.clone()));
+            }
+        }
+    }
+
+    fn forget(&mut self, key: &ObjectKey) {
+        let Some(waiting) = self.held.remove(key) else { return };
+        let Some(number) = waiting.at else { return };
+        for scope in self.scopes.values_mut() {
+            scope.at_version.remove(&(number, key.clone()));
+        }
+    }
+}
+
+impl Waiting {
+    fn expired(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+
+    /// Whether nothing says yet which version settles the entry.
+    fn is_unbounded(&self) -> bool {
+        self.at.is_none() && !matches!(self.held, Held::Object(_))
+    }
+
+    fn entry(&self, kind: &Kind, scope: Option<ScopeId>) -> Option<Entry> {
+        if self.expired() || scope.is_some_and(|scope| !self.scopes.contains(&scope)) {
+            return None;
+        }
+        Some(match &self.held {
+            // The object was written in another version of its API; only the server can convert it.
+            Held::Object(_) if self.kind.version() != kind.version() => Entry::InDoubt,
+            Held::Object(cached) => Entry::Object(cached.clone()),
+            Held::Deleted(uid) => Entry::Deleted { uid: Arc::clone(uid) },
+            Held::InDoubt => Entry::InDoubt,
+        })
+    }
+}
+
+impl Scope {
+    fn covers(&self, key: &ObjectKey) -> bool {
+        self.namespace.as_ref().is_none_or(|namespace| *namespace == key.namespace)
+    }
+
+    fn has_reached(&self, version: Option<&Version>) -> bool {
+        match (&self.progress, version) {
+            (Some(progress), Some(version)) => progress.reaches(version),
+            _ => false,
+        }
+    }
+}
+
+fn release(
+    held: &mut BTreeMap<ObjectKey, Waiting>,
+    key: &ObjectKey,
+    scope: ScopeId,
+    when: impl FnOnce(&Waiting) -> bool,
+) {
+    let Some(waiting) = held.get_mut(key) else { return };
+    if when(waiting) {
+        waiting.scopes.remove(&scope);
+        if waiting.scopes.is_empty() {
+            held.remove(key);
+        }
+    }
+}
+
+fn resource(kind: &Kind) -> Resource {
+    (kind.group().into(), kind.plural().into())
+}

@@ -1,0 +1,99 @@
+//! Feeds the overlay with the answers of writes, before their callers see them.
+
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use kube::client::Body;
+use tower::{BoxError, Service, ServiceExt};
+
+use super::{LayeredService, target_of};
+use crate::cache::Overlay;
+use crate::client::answer::surely_unsent;
+use crate::client::target::Target;
+
+/// The layer. A write that ends without an answer, dropped by its caller included, leaves its object in doubt.
+#[derive(Clone)]
+pub(super) struct Feed {
+    overlay: Overlay,
+    inner: LayeredService,
+}
+
+impl Feed {
+    pub(super) fn new(overlay: Overlay, inner: LayeredService) -> Self {
+        Self { overlay, inner }
+    }
+}
+
+impl Service<Request<Body>> for Feed {
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Response<Body>, BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let inner = self.inner.clone();
+        let target = target_of(&request).filter(|target| target.is_write() && !is_dry_run(&request));
+        let Some(target) = target else {
+            return Box::pin(inner.oneshot(request));
+        };
+        let overlay = self.overlay.clone();
+        Box::pin(async move {
+            let mut doubt = Doubt {
+                overlay: &overlay,
+                target: Some(target),
+            };
+            let response = match inner.oneshot(request).await {
+                Ok(response) => response,
+                Err(error) => {
+                    if surely_unsent(&*error) {
+                        doubt.settle();
+                    }
+                    return Err(error);
+                }
+            };
+            let (parts, body) = response.into_parts();
+            let bytes: Bytes = body.collect().await.map_err(BoxError::from)?.to_bytes();
+            // A 504 is the server giving up waiting for itself: the write may have been stored.
+            if parts.status != http::StatusCode::GATEWAY_TIMEOUT
+                && let Some(target) = doubt.settle()
+                && parts.status.is_success()
+            {
+                overlay.written(&target, &bytes);
+            }
+            Ok(Response::from_parts(parts, Body::from(bytes)))
+        })
+    }
+}
+
+/// Marks its object in doubt when dropped unsettled.
+struct Doubt<'a> {
+    overlay: &'a Overlay,
+    target: Option<Target>,
+}
+
+impl Doubt<'_> {
+    fn settle(&mut self) -> Option<Target> {
+        self.target.take()
+    }
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        if let Some(target) = self.target.take() {
+            self.overlay.doubt(&target);
+        }
+    }
+}
+
+fn is_dry_run(request: &Request<Body>) -> bool {
+    request
+        .uri()
+        .query()
+        .is_some_and(|query| query.split('&').any(|pair| pair.starts_with("dryRun=")))
+}
