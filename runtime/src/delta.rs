@@ -308,7 +308,11 @@ mod tests {
 
     #[test]
     fn labels_are_found_by_key() {
-        let labels = Labels::new(vec![("b".into(), "2".into()), ("a".into(), "1".into()), ("b".into(), "3".into())]);
+        let labels = Labels::new(vec![
+            ("b".into(), "2".into()),
+            ("a".into(), "1".into()),
+            ("b".into(), "3".into()),
+        ]);
         assert_eq!(labels.get("a"), Some("1"));
         assert_eq!(labels.get("b"), Some("3"));
         assert_eq!(labels.get("c"), None);

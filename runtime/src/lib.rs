@@ -15,6 +15,7 @@ compile_error!(
 #[doc(hidden)]
 #[path = "private/mod.rs"]
 pub mod __private;
+pub mod cache;
 pub mod cli;
 pub mod client;
 pub mod context;
@@ -42,6 +43,7 @@ pub mod rbac;
 pub mod reconciler;
 pub mod scope;
 pub mod status_of;
+pub mod watch;
 pub mod workqueue;
 
 pub use context::Context;

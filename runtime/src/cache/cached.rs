@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
+use crate::cache::scanner::{KeepManagers, ScanError, Scanner};
 use crate::delta::Header;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
@@ -31,6 +32,18 @@ impl Cached {
             metadata_only,
             hot: None,
         }
+    }
+
+    /// An object as the server answered it; of managedFields only the entries of `own_manager` are kept.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not an object of the API.
+    #[allow(clippy::needless_pass_by_value, reason = "an answer is handed over, not lent")]
+    pub fn parse(kind: &Kind, answer: Bytes, own_manager: &str) -> Result<Self, ScanError> {
+        let keep = KeepManagers::of("", &[own_manager.to_owned()]);
+        let (header, body) = Scanner::new(kind, false, keep, Arc::default()).scan(&answer)?;
+        Ok(Self::new(kind.clone(), Arc::new(header), body, false))
     }
 
     /// Decoded forms are kept in, and taken from, this set.

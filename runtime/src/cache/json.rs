@@ -31,10 +31,6 @@ impl<'a> Cursor<'a> {
         Self { text, at: 0 }
     }
 
-    pub(crate) fn at(text: &'a [u8], at: usize) -> Self {
-        Self { text, at }
-    }
-
     /// Where the cursor stands.
     pub(crate) fn position(&self) -> usize {
         self.at
@@ -200,7 +196,11 @@ impl<'a> Cursor<'a> {
     }
 
     fn expect(&mut self, byte: u8, expected: &'static str) -> Result<()> {
-        if self.take(byte) { Ok(()) } else { Err(self.lost(expected)) }
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(self.lost(expected))
+        }
     }
 
     fn lost(&self, expected: &'static str) -> JsonError {

@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use tokio::sync::Notify;
 
 use crate::cache::Cached;
 use crate::cache::interner::Interner;
@@ -31,6 +32,8 @@ pub struct Overlay(Arc<Inner>);
 struct Inner {
     state: Mutex<State>,
     settings: Mutex<Settings>,
+    /// Something waits without a version to wait for.
+    unclear: Notify,
 }
 
 #[derive(Default)]
@@ -57,6 +60,9 @@ pub enum Entry {
 /// One informer, as the overlay sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ScopeId(pub(super) u64);
+
+/// Tells which uid an informer holds under a name.
+pub(crate) type Holds = Arc<dyn Fn(&ObjectKey) -> Option<Arc<str>> + Send + Sync>;
 
 /// A moment in the sequence of answers: what was answered before it is older.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,16 +96,15 @@ impl Overlay {
     /// Settles an object in doubt with what a live read found: the object, or nothing.
     ///
     /// `asked` is from [`Overlay::moment`] before the read; a write that was answered after it is not overruled.
-    /// `known` is the uid that the informer still holds.
-    pub(crate) fn resolve(
-        &self,
-        kind: &Kind,
-        key: &ObjectKey,
-        asked: Moment,
-        found: Option<Cached>,
-        known: Option<Arc<str>>,
-    ) {
-        self.state().resolve(kind, key, asked, found, known);
+    pub(crate) fn resolve(&self, kind: &Kind, key: &ObjectKey, asked: Moment, found: Option<&Bytes>) {
+        let cached = match found.map(|bytes| self.scan(kind, bytes)) {
+            Some(None) => return,
+            found => found.flatten(),
+        };
+        let holders = self.state().holders(kind, key);
+        // Asked without the lock: the informer takes its own, and takes ours while it holds that.
+        let known = holders.iter().find_map(|holds| holds(key));
+        self.state().resolve(kind, key, asked, cached, known);
     }
 
     pub(crate) fn moment(&self) -> Moment {
@@ -114,7 +119,10 @@ impl Overlay {
                 let kind = cached.kind().clone();
                 self.state().hold(&kind, &key, Held::Object(cached));
             }
-            Written::Gone { kind, key, uid } => self.state().hold(&kind, &key, Held::Deleted(uid)),
+            Written::Gone { kind, key, uid } => {
+                self.state().hold(&kind, &key, Held::Deleted(uid));
+                self.0.unclear.notify_waiters();
+            }
             Written::Unclear => self.doubt(target),
             Written::Nothing => {}
         }
@@ -125,6 +133,7 @@ impl Overlay {
         // An object that the server was to name cannot be looked for.
         if !target.key.name.is_empty() {
             self.state().hold(&target.kind, &target.key, Held::InDoubt);
+            self.0.unclear.notify_waiters();
         }
     }
 
@@ -133,8 +142,8 @@ impl Overlay {
     }
 
     /// Joins an informer; entries wait for it from now on.
-    pub(crate) fn join(&self, kind: &Kind, namespace: Option<Arc<str>>) -> ScopeId {
-        self.state().join(kind, namespace)
+    pub(crate) fn join(&self, kind: &Kind, namespace: Option<Arc<str>>, holds: Holds) -> ScopeId {
+        self.state().join(kind, namespace, holds)
     }
 
     /// An informer stopped; nothing waits for it any more.
@@ -167,6 +176,19 @@ impl Overlay {
         self.state().has_unbounded(kind, scope)
     }
 
+    /// Returns when [`Overlay::has_unbounded`] is true.
+    pub(crate) async fn unbounded(&self, kind: &Kind, scope: ScopeId) {
+        loop {
+            let changed = self.0.unclear.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.has_unbounded(kind, scope) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     /// What this informer has not seen yet of one object.
     pub(crate) fn get_for(&self, scope: ScopeId, kind: &Kind, key: &ObjectKey) -> Option<Entry> {
         self.state().get(kind, key, Some(scope))
@@ -181,12 +203,7 @@ impl Overlay {
     pub(crate) fn scan(&self, kind: &Kind, bytes: &Bytes) -> Option<Cached> {
         let scanner = {
             let settings = self.settings();
-            Scanner::new(
-                kind.clone(),
-                false,
-                settings.keep.clone(),
-                Arc::clone(&settings.interner),
-            )
+            Scanner::new(kind, false, settings.keep.clone(), Arc::clone(&settings.interner))
         };
         let (header, body) = scanner.scan(bytes).ok()?;
         Some(Cached::new(kind.clone(), Arc::new(header), body, false))
@@ -203,7 +220,9 @@ impl Overlay {
 
 impl fmt::Debug for Overlay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Overlay").field("held", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Overlay")
+            .field("held", &self.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -55,7 +55,6 @@ impl KeepManagers {
 /// Scans the objects of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
-    kind: Kind,
     /// `"apiVersion":…,"kind":…,` for items of lists that leave them out.
     type_meta: Arc<str>,
     keep: KeepManagers,
@@ -63,7 +62,7 @@ pub(crate) struct Scanner {
 }
 
 impl Scanner {
-    pub(crate) fn new(kind: Kind, metadata_only: bool, keep: KeepManagers, interner: Arc<Interner>) -> Self {
+    pub(crate) fn new(kind: &Kind, metadata_only: bool, keep: KeepManagers, interner: Arc<Interner>) -> Self {
         let (api_version, name) = if metadata_only {
             ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata")
         } else {
@@ -71,15 +70,10 @@ impl Scanner {
         };
         let type_meta = format!("\"apiVersion\":\"{api_version}\",\"kind\":\"{name}\",").into();
         Self {
-            kind,
             type_meta,
             keep,
             interner,
         }
-    }
-
-    pub(crate) fn kind(&self) -> &Kind {
-        &self.kind
     }
 
     /// Header and slim body of an object.

@@ -2,7 +2,7 @@ use super::*;
 
 fn scanner() -> Scanner {
     Scanner::new(
-        Kind::new("demo.dev", "v1", "App", "apps", true),
+        &Kind::new("demo.dev", "v1", "App", "apps", true),
         false,
         KeepManagers::of("app-operator", &["legacy".to_owned()]),
         Arc::default(),
@@ -80,7 +80,14 @@ fn digests_change_with_their_part_alone() {
 
 #[test]
 fn what_is_no_object_is_refused() {
-    for text in ["", "[]", "{}", r#"{"metadata":{}}"#, r#"{"metadata":{"name":"x"}}"#, r#"{"metadata":"#] {
+    for text in [
+        "",
+        "[]",
+        "{}",
+        r#"{"metadata":{}}"#,
+        r#"{"metadata":{"name":"x"}}"#,
+        r#"{"metadata":"#,
+    ] {
         assert!(scanner().scan(text.as_bytes()).is_err(), "{text}");
     }
 }

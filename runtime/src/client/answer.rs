@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use tower::BoxError;
@@ -167,7 +166,6 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,12 +184,23 @@ mod tests {
         headers.insert("retry-after", http::HeaderValue::from_static("3"));
         let error = status(target(), StatusCode::TOO_MANY_REQUESTS, &headers, b"");
         assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
-        assert_eq!(error.to_string(), "list pods in all namespaces: too many requests (429); the server is overloaded, the request will be retried");
+        assert_eq!(
+            error.to_string(),
+            "list pods in all namespaces: too many requests (429); the server is overloaded, the request will be retried"
+        );
     }
 
     #[test]
     fn an_answer_that_is_no_status_is_quoted() {
-        let error = status(target(), StatusCode::BAD_GATEWAY, &HeaderMap::new(), b"<html>\nbad</html>");
-        assert_eq!(error.to_string(), "list pods in all namespaces: <html> bad</html> (502)");
+        let error = status(
+            target(),
+            StatusCode::BAD_GATEWAY,
+            &HeaderMap::new(),
+            b"<html>\nbad</html>",
+        );
+        assert_eq!(
+            error.to_string(),
+            "list pods in all namespaces: <html> bad</html> (502)"
+        );
     }
 }

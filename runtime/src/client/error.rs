@@ -136,6 +136,17 @@ impl ClientError {
         self.code() == Some(409) && self.reason() != "AlreadyExists"
     }
 
+    /// The object is not the one that was meant: 409, or 422 because its uid cannot be changed to the one sent.
+    #[must_use]
+    pub fn contradicts_precondition(&self) -> bool {
+        self.is_conflict()
+            || self.status().is_some_and(|status| {
+                status.code == 422
+                    && (status.causes.iter().any(|(field, ..)| field == "metadata.uid")
+                        || status.message.contains("metadata.uid"))
+            })
+    }
+
     /// 409 with reason `AlreadyExists`.
     #[must_use]
     pub fn is_already_exists(&self) -> bool {
@@ -202,7 +213,11 @@ impl fmt::Display for ClientError {
                 outcome_unknown,
             } => {
                 match cause {
-                    Some(cause) => write!(f, "{target}: the connection broke before the answer: {}", OneLine(cause))?,
+                    Some(cause) => write!(
+                        f,
+                        "{target}: the connection broke before the answer: {}",
+                        OneLine(cause)
+                    )?,
                     None => write!(f, "{target}: no answer within {after:?}")?,
                 }
                 if *outcome_unknown {
@@ -265,7 +280,10 @@ struct MissingRule<'a>(&'a Target);
 impl fmt::Display for MissingRule<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Target {
-            verb, kind, subresource, ..
+            verb,
+            kind,
+            subresource,
+            ..
         } = self.0;
         write!(f, "`{verb}` on `{}", kind.plural())?;
         if let Some(subresource) = subresource {
@@ -323,7 +341,10 @@ mod tests {
         );
         let line = error.to_string();
         assert!(line.contains("User \"op\""), "{line}");
-        assert!(line.contains("grant `patch` on `deployments` in apiGroup `apps`"), "{line}");
+        assert!(
+            line.contains("grant `patch` on `deployments` in apiGroup `apps`"),
+            "{line}"
+        );
         assert!(error.is_forbidden());
     }
 

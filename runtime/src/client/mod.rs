@@ -14,6 +14,7 @@ pub use fence::WriteFence;
 pub use layers::{Builder, Fault, FaultError, FaultHook, Recorder, RequestRecord};
 pub use origin::Origin;
 pub use target::Target;
-pub use transport::{DeleteOptions, ListParams, Page, PatchType, Propagation, Transport, WatchParams};
+pub use transport::{DeleteOptions, ListParams, Page, PatchType, Preconditions, Propagation, Transport, WatchParams};
 
 pub(crate) use answer::event_status;
+pub(crate) use transport::PAGE;

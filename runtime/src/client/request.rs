@@ -107,13 +107,7 @@ mod tests {
             path.as_deref(),
             Ok("/apis/apps/v1/namespaces/shop/deployments/web/status")
         );
-        let role = Kind::new(
-            "rbac.authorization.k8s.io",
-            "v1",
-            "ClusterRole",
-            "clusterroles",
-            false,
-        );
+        let role = Kind::new("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false);
         let path = object_path(&role, &ObjectKey::cluster_scoped("system:node é"), None);
         assert_eq!(
             path.as_deref(),
@@ -133,6 +127,9 @@ mod tests {
     fn query_values_are_escaped() {
         let mut query = Query::default();
         query.push("labelSelector", "a in (b,c)").push("limit", "5");
-        assert_eq!(query.onto("/x".to_owned()), "/x?labelSelector=a%20in%20%28b%2Cc%29&limit=5");
+        assert_eq!(
+            query.onto("/x".to_owned()),
+            "/x?labelSelector=a%20in%20%28b%2Cc%29&limit=5"
+        );
     }
 }

@@ -127,11 +127,21 @@ mod tests {
     fn a_target_is_read_out_of_method_and_path() {
         let read = |method: Method, path, query| read(&method, path, query);
         assert_eq!(
-            read(Method::PATCH, "/apis/apps/v1/namespaces/shop/deployments/web/status", None),
+            read(
+                Method::PATCH,
+                "/apis/apps/v1/namespaces/shop/deployments/web/status",
+                None
+            ),
             "patch deployments.apps/status shop/web"
         );
-        assert_eq!(read(Method::GET, "/api/v1/namespaces/shop", None), "get namespaces shop");
-        assert_eq!(read(Method::PUT, "/api/v1/namespaces/shop/finalize", None), "update namespaces/finalize shop");
+        assert_eq!(
+            read(Method::GET, "/api/v1/namespaces/shop", None),
+            "get namespaces shop"
+        );
+        assert_eq!(
+            read(Method::PUT, "/api/v1/namespaces/shop/finalize", None),
+            "update namespaces/finalize shop"
+        );
         assert_eq!(
             read(Method::GET, "/api/v1/configmaps", Some("limit=5&watch=true")),
             "watch configmaps"

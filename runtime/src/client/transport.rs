@@ -24,6 +24,9 @@ use crate::key::ObjectKey;
 use crate::kind::Kind;
 use crate::watch::Frames;
 
+/// Objects per page, as client-go has it.
+pub(crate) const PAGE: u32 = 500;
+
 const JSON: &str = "application/json";
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -107,13 +110,20 @@ pub enum Propagation {
     Orphan,
 }
 
+/// What must hold of an object for a request to be carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// Only the object with this uid.
+    pub uid: Option<String>,
+    /// Only this version.
+    pub resource_version: Option<String>,
+}
+
 /// Conditions and manner of a deletion.
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {
-    /// Delete only the object with this uid.
-    pub uid: Option<String>,
-    /// Delete only this version.
-    pub resource_version: Option<String>,
+    /// What must hold.
+    pub preconditions: Preconditions,
     /// The server's default of the kind where `None`.
     pub propagation: Option<Propagation>,
     /// `gracePeriodSeconds`.
@@ -244,6 +254,44 @@ impl Transport {
             target: Box::new(target),
             cause: cause.to_string(),
         })
+    }
+
+    /// Reads a whole collection, page by page.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transport::list`].
+    pub async fn list_all(
+        &self,
+        origin: &Origin,
+        kind: &Kind,
+        namespace: Option<&str>,
+        params: ListParams,
+    ) -> Result<Vec<Bytes>, ClientError> {
+        let mut params = ListParams {
+            limit: params.limit.or(Some(PAGE)),
+            ..params
+        };
+        let mut items = Vec::new();
+        loop {
+            match self.list(origin, kind, namespace, &params).await {
+                Ok(page) => {
+                    items.extend(page.items);
+                    params.continue_token = page.continue_token;
+                }
+                // The snapshot of the first page is gone; one answer that needs no snapshot takes its place.
+                Err(error) if error.is_expired() && params.continue_token.is_some() => {
+                    items.clear();
+                    params.limit = None;
+                    params.continue_token = None;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            if params.continue_token.is_none() {
+                return Ok(items);
+            }
+        }
     }
 
     /// Applies a configuration (server-side apply) as `manager`; `force` takes fields over from other managers.
@@ -381,6 +429,29 @@ impl Transport {
         origin: &Origin,
         kind: &Kind,
         key: &ObjectKey,
+        preconditions: Preconditions,
+    ) -> Result<Bytes, ClientError> {
+        let options = DeleteOptions {
+            preconditions,
+            ..DeleteOptions::default()
+        };
+        self.delete_with(origin, kind, key, &options).await
+    }
+
+    /// Deletes an object in a chosen manner.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transport::delete`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Transport::apply`].
+    pub async fn delete_with(
+        &self,
+        origin: &Origin,
+        kind: &Kind,
+        key: &ObjectKey,
         options: &DeleteOptions,
     ) -> Result<Bytes, ClientError> {
         let target = Target::object("delete", kind, key, None);
@@ -413,7 +484,10 @@ impl Transport {
             .push("allowWatchBookmarks", "true")
             .push_some("labelSelector", params.labels.as_deref())
             .push_some("fieldSelector", params.fields.as_deref())
-            .push_some("resourceVersion", params.version.as_ref().map(Version::as_str).as_deref());
+            .push_some(
+                "resourceVersion",
+                params.version.as_ref().map(Version::as_str).as_deref(),
+            );
         if params.initial_events {
             query
                 .push("sendInitialEvents", "true")
@@ -467,14 +541,7 @@ impl Transport {
     ) -> Result<Bytes, ClientError> {
         let path =
             object_path(&target.kind, &target.key, target.subresource).map_err(|cause| invalid(&target, cause))?;
-        let request = self.request(
-            &target,
-            method,
-            query.onto(path),
-            JSON,
-            Some(content_type),
-            body.into(),
-        )?;
+        let request = self.request(&target, method, query.onto(path), JSON, Some(content_type), body.into())?;
         self.call(origin, &target, request).await
     }
 
@@ -551,10 +618,10 @@ impl Transport {
 impl DeleteOptions {
     fn to_json(&self) -> Vec<u8> {
         let mut preconditions = serde_json::Map::new();
-        if let Some(uid) = &self.uid {
+        if let Some(uid) = &self.preconditions.uid {
             preconditions.insert("uid".to_owned(), uid.as_str().into());
         }
-        if let Some(version) = &self.resource_version {
+        if let Some(version) = &self.preconditions.resource_version {
             preconditions.insert("resourceVersion".to_owned(), version.as_str().into());
         }
         let mut options = serde_json::json!({ "apiVersion": "v1", "kind": "DeleteOptions" });

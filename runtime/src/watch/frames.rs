@@ -1,6 +1,7 @@
 //! Lines of a streamed answer, as slices of the chunks that came.
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -19,6 +20,7 @@ pub struct Frames {
     chunk: Bytes,
     partial: BytesMut,
     ended: bool,
+    timeout: Option<Duration>,
 }
 
 impl Frames {
@@ -29,7 +31,19 @@ impl Frames {
             chunk: Bytes::new(),
             partial: BytesMut::new(),
             ended: false,
+            timeout: None,
         }
+    }
+
+    /// Notes when the server was asked to end the answer.
+    pub(crate) fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// When the server was asked to end the answer.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
     }
 
     /// What was asked for.
@@ -102,7 +116,7 @@ impl Frames {
     fn broken(&self, cause: String) -> ClientError {
         ClientError::Timeout {
             target: Box::new(self.target.clone()),
-            after: std::time::Duration::ZERO,
+            after: Duration::ZERO,
             cause: Some(cause),
             outcome_unknown: false,
         }

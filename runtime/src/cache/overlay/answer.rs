@@ -63,7 +63,9 @@ pub(super) fn read(target: &Target, answer: &Bytes, scan: impl Fn(&Kind, &Bytes)
 }
 
 fn deleted_by_status(target: &Target, details: Option<Details>) -> Written {
-    let Some(details) = details else { return Written::Unclear };
+    let Some(details) = details else {
+        return Written::Unclear;
+    };
     match details.uid {
         Some(uid) if target.verb == "delete" && details.name.is_none_or(|name| name == *target.key.name) => {
             Written::Gone {
@@ -83,7 +85,11 @@ fn of_object(target: &Target, cached: Cached) -> Written {
     let held = !header.finalizers.is_empty() || header.deletion_grace.is_some_and(|seconds| seconds > 0);
     // Namespaces are held by `spec.finalizers`.
     let held = held || cached.kind().plural() == "namespaces";
-    let gone = if header.is_deleting() { !held } else { target.verb == "delete" };
+    let gone = if header.is_deleting() {
+        !held
+    } else {
+        target.verb == "delete"
+    };
     if gone {
         return Written::Gone {
             kind: cached.kind().clone(),

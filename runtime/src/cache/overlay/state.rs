@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Entry, Moment, ScopeId};
+use super::{Entry, Holds, Moment, ScopeId};
 use crate::cache::Cached;
 use crate::delta::Version;
 use crate::key::ObjectKey;
@@ -52,9 +52,9 @@ struct Waiting {
 const UNORDERED_WAIT: Duration = Duration::from_secs(60);
 
 /// How far one informer is, and which entries wait for it to come to which version.
-#[derive(Default)]
 struct Scope {
     namespace: Option<Arc<str>>,
+    holds: Holds,
     progress: Option<Version>,
     at_version: BTreeSet<(u64, ObjectKey)>,
 }
@@ -69,12 +69,14 @@ impl State {
         Moment(self.moment)
     }
 
-    pub(super) fn join(&mut self, kind: &Kind, namespace: Option<Arc<str>>) -> ScopeId {
+    pub(super) fn join(&mut self, kind: &Kind, namespace: Option<Arc<str>>, holds: Holds) -> ScopeId {
         self.scopes += 1;
         let id = ScopeId(self.scopes);
         let scope = Scope {
             namespace,
-            ..Scope::default()
+            holds,
+            progress: None,
+            at_version: BTreeSet::new(),
         };
         self.entries(kind).scopes.insert(id, scope);
         id
@@ -92,7 +94,13 @@ impl State {
     pub(super) fn hold(&mut self, kind: &Kind, key: &ObjectKey, held: Held) {
         let since = self.moment();
         let entries = self.entries(kind);
-        if let (Held::Object(new), Some(Waiting { held: Held::Object(old), .. })) = (&held, entries.held.get(key))
+        if let (
+            Held::Object(new),
+            Some(Waiting {
+                held: Held::Object(old),
+                ..
+            }),
+        ) = (&held, entries.held.get(key))
             && new.header().uid == old.header().uid
             && old.header().version.reaches(&new.header().version)
         {
@@ -170,7 +178,15 @@ impl State {
         }
     }
 
-    pub(super) fn seen(&mut self, kind: &Kind, scope: ScopeId, key: &ObjectKey, uid: &str, version: &Version, gone: bool) {
+    pub(super) fn seen(
+        &mut self,
+        kind: &Kind,
+        scope: ScopeId,
+        key: &ObjectKey,
+        uid: &str,
+        version: &Version,
+        gone: bool,
+    ) {
         let entries = self.entries(kind);
         release(&mut entries.held, key, scope, |waiting| match &waiting.held {
             // The comparison of versions is for servers whose versions are not ordered.
@@ -220,6 +236,18 @@ impl State {
         for (scope, progress) in reached {
             self.advance(kind, scope, &progress);
         }
+    }
+
+    /// Ways to ask the informers that have not come so far which uid they hold.
+    pub(super) fn holders(&self, kind: &Kind, key: &ObjectKey) -> Vec<Holds> {
+        let Some(entries) = self.resources.get(&resource(kind)) else {
+            return Vec::new();
+        };
+        let Some(waiting) = entries.held.get(key) else {
+            return Vec::new();
+        };
+        let scopes = waiting.scopes.iter().filter_map(|id| entries.scopes.get(id));
+        scopes.map(|scope| Arc::clone(&scope.holds)).collect()
     }
 
     pub(super) fn has_unbounded(&self, kind: &Kind, scope: ScopeId) -> bool {
@@ -300,7 +328,9 @@ impl Waiting {
 
 impl Scope {
     fn covers(&self, key: &ObjectKey) -> bool {
-        self.namespace.as_ref().is_none_or(|namespace| *namespace == key.namespace)
+        self.namespace
+            .as_ref()
+            .is_none_or(|namespace| *namespace == key.namespace)
     }
 
     fn has_reached(&self, version: Option<&Version>) -> bool {

@@ -27,6 +27,10 @@ fn version(text: &str) -> Version {
     Version::parse(text)
 }
 
+fn holds_none() -> Holds {
+    Arc::new(|_| None)
+}
+
 fn held(overlay: &Overlay) -> String {
     match overlay.get(&app(), &key()) {
         None => "nothing".to_owned(),
@@ -39,9 +43,9 @@ fn held(overlay: &Overlay) -> String {
 #[test]
 fn a_write_is_held_until_every_informer_has_reached_its_version() {
     let overlay = Overlay::new();
-    let one = overlay.join(&app(), None);
-    let two = overlay.join(&app(), Some("shop".into()));
-    let elsewhere = overlay.join(&app(), Some("other".into()));
+    let one = overlay.join(&app(), None, holds_none());
+    let two = overlay.join(&app(), Some("shop".into()), holds_none());
+    let elsewhere = overlay.join(&app(), Some("other".into()), holds_none());
     overlay.advance(&app(), two, &version("5"));
     overlay.written(&target("patch"), &object("u", "7"));
     assert_eq!(held(&overlay), "version 7");
@@ -56,7 +60,7 @@ fn a_write_is_held_until_every_informer_has_reached_its_version() {
 #[test]
 fn a_write_that_the_watch_delivered_before_its_answer_is_not_held() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None);
+    let scope = overlay.join(&app(), None, holds_none());
     overlay.advance(&app(), scope, &version("7"));
     overlay.written(&target("patch"), &object("u", "7"));
     assert!(overlay.is_empty());
@@ -73,7 +77,7 @@ fn without_an_informer_nothing_is_held() {
 #[test]
 fn answers_that_arrive_in_another_order_leave_the_newest() {
     let overlay = Overlay::new();
-    overlay.join(&app(), None);
+    overlay.join(&app(), None, holds_none());
     overlay.written(&target("patch"), &object("u", "8"));
     overlay.written(&target("patch"), &object("u", "7"));
     assert_eq!(held(&overlay), "version 8");
@@ -82,13 +86,17 @@ fn answers_that_arrive_in_another_order_leave_the_newest() {
 #[test]
 fn a_deletion_is_held_until_its_uid_is_seen_to_go() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None);
+    let scope = overlay.join(&app(), None, holds_none());
     overlay.written(&target("patch"), &object("u", "7"));
     let answer = Bytes::from_static(br#"{"kind":"Status","status":"Success","details":{"name":"web","uid":"u"}}"#);
     overlay.written(&target("delete"), &answer);
     assert_eq!(held(&overlay), "deleted u");
     overlay.advance(&app(), scope, &version("7"));
-    assert_eq!(held(&overlay), "deleted u", "the version of the write before settles nothing");
+    assert_eq!(
+        held(&overlay),
+        "deleted u",
+        "the version of the write before settles nothing"
+    );
     overlay.seen(&app(), scope, &key(), "other", &version("8"), true);
     assert_eq!(held(&overlay), "deleted u");
     overlay.seen(&app(), scope, &key(), "u", &version("9"), true);
@@ -98,7 +106,7 @@ fn a_deletion_is_held_until_its_uid_is_seen_to_go() {
 #[test]
 fn a_deletion_outside_the_scope_leaves_once_a_later_version_is_reached() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None);
+    let scope = overlay.join(&app(), None, holds_none());
     overlay.written(&target("delete"), &object("u", "7"));
     assert!(overlay.has_unbounded(&app(), scope));
     let begun = overlay.moment();
@@ -113,7 +121,7 @@ fn a_deletion_outside_the_scope_leaves_once_a_later_version_is_reached() {
 #[test]
 fn a_list_settles_deletions_that_were_answered_before_it_began() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None);
+    let scope = overlay.join(&app(), None, holds_none());
     let early = overlay.moment();
     overlay.written(&target("delete"), &object("u", "7"));
     overlay.listed(&app(), scope, early, &version("20"));
@@ -126,38 +134,45 @@ fn a_list_settles_deletions_that_were_answered_before_it_began() {
 #[test]
 fn a_deletion_that_waits_for_finalizers_is_the_deleting_object() {
     let overlay = Overlay::new();
-    overlay.join(&app(), None);
+    overlay.join(&app(), None, holds_none());
     let deleting = r#","deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["x"]"#;
     overlay.written(&target("delete"), &object_with("u", "7", deleting));
     assert_eq!(held(&overlay), "version 7");
     let last = r#","deletionTimestamp":"2026-01-01T00:00:00Z""#;
     overlay.written(&target("patch"), &object_with("u", "8", last));
-    assert_eq!(held(&overlay), "deleted u", "the patch that removes the last finalizer deletes");
+    assert_eq!(
+        held(&overlay),
+        "deleted u",
+        "the patch that removes the last finalizer deletes"
+    );
 }
 
 #[test]
 fn a_doubt_is_settled_by_a_read_begun_after_it() {
     let overlay = Overlay::new();
-    overlay.join(&app(), None);
+    overlay.join(&app(), None, Arc::new(|_| Some("u".into())));
     let before = overlay.moment();
     overlay.doubt(&target("patch"));
     assert_eq!(held(&overlay), "in doubt");
-    let cached = overlay.scan(&app(), &object("u", "9"));
-    overlay.resolve(&app(), &key(), before, cached.clone(), None);
-    assert_eq!(held(&overlay), "in doubt", "a read from before the doubt proves nothing");
+    overlay.resolve(&app(), &key(), before, Some(&object("u", "9")));
+    assert_eq!(
+        held(&overlay),
+        "in doubt",
+        "a read from before the doubt proves nothing"
+    );
     let asked = overlay.moment();
-    overlay.resolve(&app(), &key(), asked, cached, None);
+    overlay.resolve(&app(), &key(), asked, Some(&object("u", "9")));
     assert_eq!(held(&overlay), "version 9");
     overlay.doubt(&target("delete"));
     let asked = overlay.moment();
-    overlay.resolve(&app(), &key(), asked, None, Some("u".into()));
-    assert_eq!(held(&overlay), "deleted u");
+    overlay.resolve(&app(), &key(), asked, None);
+    assert_eq!(held(&overlay), "deleted u", "the informer still holds it");
 }
 
 #[test]
 fn an_object_in_another_api_version_is_only_known_to_the_server() {
     let overlay = Overlay::new();
-    overlay.join(&app(), None);
+    overlay.join(&app(), None, holds_none());
     overlay.written(&target("patch"), &object("u", "7"));
     let beta = Kind::new("demo.dev", "v1beta1", "App", "apps", true);
     assert!(matches!(overlay.get(&beta, &key()), Some(Entry::InDoubt)));
@@ -166,7 +181,7 @@ fn an_object_in_another_api_version_is_only_known_to_the_server() {
 #[tokio::test(start_paused = true)]
 async fn where_versions_are_not_ordered_a_write_waits_for_its_event_and_not_for_ever() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None);
+    let scope = overlay.join(&app(), None, holds_none());
     overlay.written(&target("patch"), &object("u", "abc"));
     overlay.advance(&app(), scope, &version("abd"));
     assert_eq!(held(&overlay), "version abc");
@@ -180,7 +195,7 @@ async fn where_versions_are_not_ordered_a_write_waits_for_its_event_and_not_for_
 #[test]
 fn after_a_restore_to_an_earlier_version_nothing_is_waited_for() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None);
+    let scope = overlay.join(&app(), None, holds_none());
     overlay.advance(&app(), scope, &version("100"));
     overlay.written(&target("patch"), &object("u", "107"));
     let begun = overlay.moment();

@@ -10,7 +10,7 @@ use kube::client::Body;
 use tower::{BoxError, Service, ServiceExt};
 
 use super::{LayeredService, target_of};
-use crate::cache::Overlay;
+use crate::cache::{Entry, Overlay};
 use crate::client::answer::surely_unsent;
 use crate::client::target::Target;
 
@@ -38,11 +38,14 @@ impl Service<Request<Body>> for Feed {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let inner = self.inner.clone();
-        let target = target_of(&request).filter(|target| target.is_write() && !is_dry_run(&request));
-        let Some(target) = target else {
-            return Box::pin(inner.oneshot(request));
-        };
         let overlay = self.overlay.clone();
+        let target = match target_of(&request) {
+            Some(target) if target.is_write() && !is_dry_run(&request) => target,
+            Some(target) if settles_doubt(&overlay, &target, &request) => {
+                return Box::pin(settle(overlay, target, inner, request));
+            }
+            _ => return Box::pin(inner.oneshot(request)),
+        };
         Box::pin(async move {
             let mut doubt = Doubt {
                 overlay: &overlay,
@@ -69,6 +72,36 @@ impl Service<Request<Body>> for Feed {
             Ok(Response::from_parts(parts, Body::from(bytes)))
         })
     }
+}
+
+/// Whether a read is of the whole of an object whose last write's outcome is unknown.
+fn settles_doubt(overlay: &Overlay, target: &Target, request: &Request<Body>) -> bool {
+    let whole = request
+        .headers()
+        .get(http::header::ACCEPT)
+        .is_none_or(|accept| accept.as_bytes() == b"application/json");
+    target.verb == "get"
+        && target.subresource.is_none()
+        && whole
+        && matches!(overlay.get(&target.kind, &target.key), Some(Entry::InDoubt))
+}
+
+async fn settle(
+    overlay: Overlay,
+    target: Target,
+    inner: LayeredService,
+    request: Request<Body>,
+) -> Result<Response<Body>, BoxError> {
+    let asked = overlay.moment();
+    let response = inner.oneshot(request).await?;
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.map_err(BoxError::from)?.to_bytes();
+    match parts.status {
+        http::StatusCode::OK => overlay.resolve(&target.kind, &target.key, asked, Some(&bytes)),
+        http::StatusCode::NOT_FOUND => overlay.resolve(&target.kind, &target.key, asked, None),
+        _ => {}
+    }
+    Ok(Response::from_parts(parts, Body::from(bytes)))
 }
 
 /// Marks its object in doubt when dropped unsettled.
