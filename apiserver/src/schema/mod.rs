@@ -4,12 +4,15 @@
 //! Both become the same [`Node`]s, so that apply, patches, pruning and defaulting need no second path.
 
 pub mod data;
+mod decode;
 mod default;
 pub(crate) mod format;
 pub(crate) mod go;
+mod go_types;
 mod node;
 mod parse;
 mod prune;
+pub(crate) mod quantity;
 mod validate;
 
 use std::sync::Arc;
@@ -68,9 +71,21 @@ impl Schema {
         self.builtin
     }
 
-    /// Drops the fields that the schema does not know; returns their paths as warnings name them.
+    /// Drops the fields that a structural schema does not know; returns their paths as warnings name them.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
-        prune::prune(self.root(), object)
+        prune::prune(self.root(), object, false).paths()
+    }
+
+    /// Brings a custom object that a client sent into the form in which the server holds it: unknown fields are dropped
+    /// (and returned), and so are nulls where null is no value; metadata is typed as for built-in kinds.
+    ///
+    /// # Errors
+    /// 400 for metadata of the wrong type; the caller puts `<Kind> in version "<version>" cannot be handled as a
+    /// <Kind>: ` in front.
+    pub fn decode_custom(&self, object: &mut Value) -> Result<Vec<String>, ApiError> {
+        prune::prune(self.root(), object, true)
+            .checked()
+            .map_err(ApiError::bad_request)
     }
 
     /// Fills in the defaults of a structural schema.
@@ -102,12 +117,14 @@ impl Schema {
         causes
     }
 
-    /// Decodes an object of a built-in kind: drops unknown fields and says which.
+    /// Brings an object of a built-in kind into the form in which the server holds it: unknown fields are dropped (and
+    /// returned), empty optional values vanish, quantities and times are respelled.
     ///
     /// # Errors
-    /// 400 for values of the wrong type, in the words of Go's JSON decoder.
+    /// 400 for values of the wrong type, in the words of Go's JSON decoder; the caller puts `<Kind> in version
+    /// "<version>" cannot be handled as a <Kind>: ` in front.
     pub fn decode_builtin(&self, object: &mut Value) -> Result<Vec<String>, ApiError> {
-        Ok(self.prune(object))
+        decode::decode(self.root(), object).map_err(ApiError::bad_request)
     }
 }
 

@@ -1,61 +1,116 @@
-//! Dropping the fields that a schema does not know.
+//! Dropping the fields that a structural schema does not know, and typing the metadata of whole objects.
 
 use serde_json::Value;
 
+use super::decode;
 use super::node::{Node, Type};
 
-/// Drops what `node` does not know from `value`; returns the dropped paths, sorted within each object.
-pub(super) fn prune(node: &Node, value: &mut Value) -> Vec<String> {
-    let mut dropped = Vec::new();
-    walk(node, value, &mut String::new(), false, &mut dropped);
-    dropped
+/// What pruning dropped, as warnings name it: fields of the schema first, then fields of metadata.
+#[derive(Default)]
+pub(super) struct Pruned {
+    fields: Vec<String>,
+    metadata: Vec<String>,
+    /// Why the metadata of an object does not decode.
+    error: Option<String>,
 }
 
-fn walk(node: &Node, value: &mut Value, path: &mut String, keep: bool, dropped: &mut Vec<String>) {
-    let keep = keep_below(node, keep);
-    let length = path.len();
-    match value {
-        Value::Object(map) => {
-            if !keep && node.additional.is_none() {
-                map.retain(|key, _| {
-                    let known = node.property(key).is_some();
-                    if !known {
-                        dropped.push(joined(path, key));
-                    }
-                    known
-                });
-            }
-            for (key, child) in map {
-                if let Some(schema) = node.child(key) {
-                    if !path.is_empty() {
-                        path.push('.');
-                    }
-                    path.push_str(key);
-                    walk(schema, child, path, keep_inherited(node, keep), dropped);
-                    path.truncate(length);
-                }
-            }
+impl Pruned {
+    /// The dropped paths, each group sorted.
+    pub(super) fn paths(mut self) -> Vec<String> {
+        self.fields.sort();
+        self.metadata.sort();
+        self.fields.extend(self.metadata);
+        self.fields
+    }
+
+    /// The dropped paths, or why metadata does not decode.
+    pub(super) fn checked(self) -> Result<Vec<String>, String> {
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self.paths()),
         }
-        Value::Array(items) => {
-            let Some(schema) = &node.items else { return };
-            for (index, item) in items.iter_mut().enumerate() {
-                path.push_str(&format!("[{index}]"));
-                walk(schema, item, path, false, dropped);
-                path.truncate(length);
-            }
-        }
-        _ => {}
     }
 }
 
-/// Whether unknown fields of this node stay.
-fn keep_below(node: &Node, keep: bool) -> bool {
-    keep || node.preserve_unknown || (node.kind == Type::Any && node.properties.is_empty())
+/// Drops what `node` does not know from `value`. With `nulls`, drops nulls where null is no value, too.
+pub(super) fn prune(node: &Node, value: &mut Value, nulls: bool) -> Pruned {
+    let mut walk = Walk {
+        path: String::new(),
+        nulls,
+        pruned: Pruned::default(),
+    };
+    walk.visit(node, value);
+    walk.pruned
 }
 
-/// A schema below a preserving one that says nothing itself preserves, too; one with properties of its own prunes.
-fn keep_inherited(_node: &Node, _keep: bool) -> bool {
-    false
+struct Walk {
+    path: String,
+    nulls: bool,
+    pruned: Pruned,
+}
+
+impl Walk {
+    fn visit(&mut self, node: &Node, value: &mut Value) {
+        let length = self.path.len();
+        match value {
+            Value::Object(map) => {
+                let keeps = node.preserve_unknown || (node.kind == Type::Any && node.properties.is_empty());
+                map.retain(|key, value| {
+                    let Some(child) = node.child(key) else {
+                        if !keeps {
+                            self.pruned.fields.push(joined(&self.path, key));
+                        }
+                        return keeps;
+                    };
+                    !(self.nulls
+                        && value.is_null()
+                        && !child.nullable
+                        && !child.preserve_unknown
+                        && child.name.is_none())
+                });
+                for (key, child) in map.iter_mut() {
+                    let Some(schema) = node.child(key) else { continue };
+                    if length > 0 {
+                        self.path.push('.');
+                    }
+                    self.path.push_str(key);
+                    if schema.name.is_some() {
+                        self.metadata(schema, child)
+                    } else {
+                        self.visit(schema, child)
+                    }
+                    self.path.truncate(length);
+                }
+            }
+            Value::Array(items) => {
+                let Some(schema) = &node.items else { return };
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.path.push_str(&format!("[{index}]"));
+                    self.visit(schema, item);
+                    self.path.truncate(length);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The metadata of the object itself or of one embedded in it, typed as for built-in kinds.
+    fn metadata(&mut self, node: &Node, value: &mut Value) {
+        let before = (self.path != "metadata").then(|| value.clone());
+        match decode::decode(node, value) {
+            Ok(unknown) => self
+                .pruned
+                .metadata
+                .extend(unknown.iter().map(|key| joined(&self.path, key))),
+            Err(error) => {
+                let error = match before {
+                    Some(before) => format!("{}: Invalid value: {before}: {error}", self.path),
+                    None => error,
+                };
+                self.pruned.error.get_or_insert(error);
+            }
+        }
+    }
 }
 
 fn joined(path: &str, key: &str) -> String {

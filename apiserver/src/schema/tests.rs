@@ -70,9 +70,70 @@ fn pruning_keeps_preserved_subtrees_but_prunes_what_they_declare() {
         "spec": { "free": { "any": { "deep": 1 }, "known": { "x": 1, "y": 2 } }, "no": 1 }, "extra": 1,
     });
     let dropped = Schema::structural(&root).prune(&mut object);
-    assert_eq!(dropped, ["extra", "metadata.odd", "spec.no", "spec.free.known.y"]);
+    assert_eq!(dropped, ["extra", "spec.free.known.y", "spec.no", "metadata.odd"]);
     assert_eq!(
         object["spec"],
         json!({ "free": { "any": { "deep": 1 }, "known": { "x": 1 } } })
+    );
+}
+
+fn decoded(group: &str, kind: &str, object: Value) -> Result<(Value, Vec<String>), String> {
+    let schema = Schema::builtin(group, "v1", kind).unwrap();
+    let mut object = object;
+    let unknown = schema.decode_builtin(&mut object).map_err(|e| e.message)?;
+    Ok((object, unknown))
+}
+
+#[test]
+fn decoding_a_built_in_drops_the_empty_keeps_the_pointed_to_and_writes_the_required() {
+    let pod = json!({ "metadata": { "labels": {}, "annotations": { "n": null }, "finalizers": [] }, "odd": 1, "spec": {
+        "hostNetwork": false, "terminationGracePeriodSeconds": 0, "securityContext": {}, "nodeSelector": {},
+        "containers": [{ "image": "i", "env": [{ "name": "A", "value": "" }], "args": [],
+            "resources": { "limits": { "cpu": "0.5", "memory": 1024 } } }],
+    } });
+    let (object, unknown) = decoded("", "Pod", pod).unwrap();
+    assert_eq!(unknown, ["odd"]);
+    let expected = json!({ "metadata": { "annotations": { "n": "" } }, "status": {}, "spec": {
+        "terminationGracePeriodSeconds": 0, "securityContext": {},
+        "containers": [{ "name": "", "image": "i", "env": [{ "name": "A" }],
+            "resources": { "limits": { "cpu": "500m", "memory": "1024" } } }],
+    } });
+    assert_eq!(object, expected);
+}
+
+#[test]
+fn what_does_not_decode_is_told_in_the_words_of_the_real_server() {
+    let unmarshal = "json: cannot unmarshal";
+    for (object, message) in [
+        (
+            json!({ "spec": { "containers": "c" } }),
+            format!("{unmarshal} string into Go struct field PodSpec.spec.containers of type []v1.Container"),
+        ),
+        (
+            json!({ "spec": { "hostNetwork": "yes" } }),
+            format!("{unmarshal} string into Go struct field PodSpec.spec.hostNetwork of type bool"),
+        ),
+        (
+            json!({ "metadata": { "labels": { "a": 1 } } }),
+            format!("{unmarshal} number into Go struct field ObjectMeta.metadata.labels of type string"),
+        ),
+        (
+            json!({ "spec": { "priority": 3_000_000_000u64 } }),
+            format!("{unmarshal} number 3000000000 into Go struct field PodSpec.spec.priority of type int32"),
+        ),
+        (
+            json!({ "spec": { "overhead": { "cpu": "x" } } }),
+            quantity::MALFORMED.to_owned(),
+        ),
+    ] {
+        assert_eq!(decoded("", "Pod", object), Err(message));
+    }
+    let lease = json!({ "spec": { "renewTime": "2024-01-02T03:04:05Z" } });
+    let message = "parsing time \"2024-01-02T03:04:05Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \"Z\" as \".000000\"";
+    assert_eq!(decoded("coordination.k8s.io", "Lease", lease), Err(message.to_owned()));
+    let secret = json!({ "data": { "k": "abc!" } });
+    assert_eq!(
+        decoded("", "Secret", secret),
+        Err("illegal base64 data at input byte 3".to_owned())
     );
 }
