@@ -19,7 +19,7 @@ use crate::error::ApiError;
 use crate::loopback::Loopback;
 use crate::resource::Resource;
 use crate::simulate::{self, Simulate};
-use crate::storage::Change;
+use crate::storage::{Change, Stored};
 use cache::Cache;
 use events::Recorder;
 use kinds::Kind;
@@ -27,13 +27,17 @@ use object::Object;
 use queue::Queue;
 
 pub mod cache;
+pub mod endpoints;
 pub mod events;
 pub mod gc;
 pub mod kinds;
 pub mod namespace;
 pub mod object;
 pub mod queue;
+pub mod root_ca;
 pub mod selector;
+pub mod service_accounts;
+pub mod token_secrets;
 
 /// Makes the bearer token of a service account's Secret, from the account and the Secret.
 pub type MakeToken = Arc<dyn Fn(&Value, &Value) -> String + Send + Sync>;
@@ -117,15 +121,22 @@ pub trait Controller: Send + Sync + 'static {
     /// Adds the keys that want a look before anything changes. None by default.
     fn start(&self, _queue: &Queue<Self::Key>) {}
 
-    /// Adds the keys that a change concerns. Called for every change, in order, after the cache has taken it in.
+    /// Whether it looks at writes of an object whose kind is not kept in the cache. Not by default.
+    fn wants(&self, _resource: &Resource, _stored: &Stored) -> bool {
+        false
+    }
+
+    /// Adds the keys that a change concerns. Called in order, after the cache has taken the change in, for every kind
+    /// that is cached or wanted, every object that has owners or is being deleted, and every deletion.
     fn observe(&self, seen: &Seen<'_>, queue: &Queue<Self::Key>);
 
     /// Brings one key up to date.
     fn reconcile(&self, key: &Self::Key) -> impl Future<Output = Result<Next, ApiError>> + Send;
 }
 
-/// Something that is told of every change.
+/// Something that is told of changes.
 trait Observer: Send + Sync {
+    fn wants(&self, resource: &Resource, stored: &Stored) -> bool;
     fn observe(&self, seen: &Seen<'_>);
 }
 
@@ -135,6 +146,10 @@ struct Worker<C: Controller> {
 }
 
 impl<C: Controller> Observer for Worker<C> {
+    fn wants(&self, resource: &Resource, stored: &Stored) -> bool {
+        self.controller.wants(resource, stored)
+    }
+
     fn observe(&self, seen: &Seen<'_>) {
         self.controller.observe(seen, &self.queue);
     }
@@ -208,6 +223,29 @@ pub async fn run(loopback: Loopback, settings: Settings) {
         controllers.cx("garbage-collector-controller"),
     ));
     controllers.add(namespace::Namespaces::new(controllers.cx("namespace-controller")));
+    if settings.service_accounts {
+        controllers.add(service_accounts::ServiceAccounts::new(
+            controllers.cx("serviceaccount-controller"),
+        ));
+        if let Some(ca) = settings.cluster_ca {
+            let cx = controllers.cx("root-ca-certificate-publisher");
+            controllers.add(root_ca::RootCa::new(cx, ca.clone()));
+            if let Some(make_token) = settings.make_token {
+                controllers.add(token_secrets::TokenSecrets::new(
+                    controllers.cx("tokens-controller"),
+                    ca,
+                    make_token,
+                ));
+            }
+        }
+    }
+    if settings.endpoints {
+        controllers.add(endpoints::Endpoints::new(controllers.cx("endpoint-controller")));
+        controllers.add(endpoints::Slices::new(controllers.cx("endpointslice-controller")));
+        controllers.add(endpoints::Mirror::new(
+            controllers.cx("endpointslicemirroring-controller"),
+        ));
+    }
     simulate::add(&mut controllers, settings.simulate);
 
     let mut served = Served::default();
@@ -228,7 +266,12 @@ fn show(change: &Change, resource: &Arc<Resource>, cache: &Cache, observers: &[A
         .flatten()
         .any(|stored| stored.linked);
     let deleted = change.new.is_none();
-    if !kept && !linked && !deleted && !ALWAYS.iter().any(|kind| kind.is(resource)) {
+    let wanted = || {
+        change
+            .object()
+            .is_some_and(|stored| observers.iter().any(|o| o.wants(resource, stored)))
+    };
+    if !kept && !linked && !deleted && !wanted() {
         return;
     }
     let Some(object) = change.new_value().or_else(|| change.old_value()) else {
@@ -250,14 +293,6 @@ fn show(change: &Change, resource: &Arc<Resource>, cache: &Cache, observers: &[A
         observer.observe(&seen);
     }
 }
-
-/// Kinds whose every change is shown, kept or not.
-const ALWAYS: [&Kind; 4] = [
-    &kinds::NAMESPACES,
-    &kinds::DEFINITIONS,
-    &kinds::SERVICE_ACCOUNTS,
-    &kinds::CONFIG_MAPS,
-];
 
 /// The resources by the names that objects are stored under.
 #[derive(Default)]
@@ -294,9 +329,6 @@ fn cached(settings: &Settings) -> Vec<&'static Kind> {
             &kinds::ENDPOINTS,
             &kinds::ENDPOINT_SLICES,
         ]);
-    }
-    if settings.service_accounts {
-        kinds.extend([&kinds::SERVICE_ACCOUNTS]);
     }
     kinds.extend(simulate::cached(settings.simulate));
     kinds

@@ -15,6 +15,7 @@ use super::queue::Queue;
 use super::{Controller, Cx, Next, Seen};
 use crate::error::ApiError;
 use crate::resource::{Gvr, Resource};
+use crate::storage::Stored;
 
 /// The time between the request and the deletion of the content, in which endpoints may drain.
 const GRACE: Duration = Duration::from_secs(5);
@@ -263,6 +264,10 @@ impl Controller for Namespaces {
 
     fn cx(&self) -> &Cx {
         &self.cx
+    }
+
+    fn wants(&self, resource: &Resource, _: &Stored) -> bool {
+        NAMESPACES.is(resource)
     }
 
     fn observe(&self, seen: &Seen<'_>, queue: &Queue<Arc<str>>) {

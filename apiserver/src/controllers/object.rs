@@ -169,6 +169,22 @@ pub fn annotate(object: &mut Value, key: &str, value: &str) {
     map_of(object, "annotations").insert(key.to_owned(), value.into());
 }
 
+/// Writes one annotation, or removes it and with the last one the map.
+pub fn set_annotation(object: &mut Value, key: &str, value: Option<&str>) {
+    if let Some(value) = value {
+        return annotate(object, key, value);
+    }
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.remove(key);
+        if annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+    }
+}
+
 /// Writes one label, making the map if there is none.
 pub fn add_label(object: &mut Value, key: &str, value: &str) {
     map_of(object, "labels").insert(key.to_owned(), value.into());

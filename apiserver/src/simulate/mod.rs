@@ -7,6 +7,7 @@
 use crate::controllers::Controllers;
 use crate::controllers::kinds::{self, Kind};
 
+pub mod daemonset;
 pub mod deployment;
 pub mod hash;
 pub mod kubelet;
@@ -14,8 +15,11 @@ pub mod nodes;
 pub mod pods;
 pub mod replicaset;
 pub mod scheduler;
+pub mod statefulset;
+pub mod volumes;
 
 mod claim;
+mod revisions;
 
 pub use crate::server::Simulate;
 
@@ -26,6 +30,12 @@ pub fn add(controllers: &mut Controllers, simulate: Simulate) {
     }
     controllers.add(deployment::Deployments::new(controllers.cx("deployment-controller")));
     controllers.add(replicaset::ReplicaSets::new(controllers.cx("replicaset-controller")));
+    controllers.add(statefulset::StatefulSets::new(controllers.cx("statefulset-controller")));
+    controllers.add(daemonset::DaemonSets::new(controllers.cx("daemonset-controller")));
+    controllers.add(volumes::Claims::new(
+        controllers.cx("persistentvolume-controller"),
+        simulate,
+    ));
     if simulate == Simulate::Full {
         controllers.add(scheduler::Scheduler::new(controllers.cx("default-scheduler")));
         controllers.add(kubelet::Kubelet::new(controllers.cx("kubelet")));

@@ -20,6 +20,8 @@ use super::object::Object;
 use super::queue::Queue;
 use super::{Controller, Cx, Next, Seen};
 use crate::error::ApiError;
+use crate::resource::Resource;
+use crate::storage::Stored;
 use graph::{Deletion, FOREGROUND, Graph, Node, ORPHAN, Owner, Uid};
 
 mod graph;
@@ -303,6 +305,10 @@ impl Controller for GarbageCollector {
 
     fn cx(&self) -> &Cx {
         &self.cx
+    }
+
+    fn wants(&self, resource: &Resource, _: &Stored) -> bool {
+        DEFINITIONS.is(resource)
     }
 
     fn observe(&self, seen: &Seen<'_>, queue: &Queue<Uid>) {
