@@ -129,7 +129,9 @@ pub(crate) fn first_span(tokens: &impl ToTokens, fallback: Span) -> Span {
 /// The known name that was probably meant, if one is near.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
-    let mut longer = known.iter().filter(|candidate| name.len() >= 3 && candidate.starts_with(name));
+    let mut longer = known
+        .iter()
+        .filter(|candidate| name.len() >= 3 && candidate.starts_with(name));
     if let (Some(only), None) = (longer.next(), longer.next()) {
         return Some(only);
     }

@@ -88,18 +88,21 @@ fn options_of_a_watch_are_a_closure() {
                             Secret,
                         >(|__w| {
                             __w
+                                .metadata_only()
                                 .predicate(
                                     ::kubewright::predicates::and(
                                         ::kubewright::predicates::generation_changed(),
                                         ::kubewright::predicates::not(
                                             ::kubewright::predicates::or(
                                                 ::kubewright::predicates::labels_changed(),
-                                                ::kubewright::predicates::object(is_big),
+                                                ::kubewright::predicates::object::<
+                                                    ::kubewright::kube::core::PartialObjectMeta<Secret>,
+                                                    _,
+                                                >(is_big),
                                             ),
                                         ),
                                     ),
                                 )
-                                .metadata_only()
                         })
                         .watches_with::<
                             ConfigMap,
@@ -158,23 +161,23 @@ fn metadata_is_a_grant_of_its_own() {
     check(
         "for = App, watches(Secret, map = map_by(1), metadata_only)",
         &expect![[r#"
-        #[automatically_derived]
-        impl ::kubewright::Declare for C {
-            type Primary = App;
-            fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
-                use ::kubewright::__private::NoDefinition as _;
-                let __d = ::kubewright::__private::Definition::<App>::of()
-                    .add(__d.for_::<App>());
-                __d.watches_with::<Secret, _>(map_by(1), |__w| __w.metadata_only())
+            #[automatically_derived]
+            impl ::kubewright::Declare for C {
+                type Primary = App;
+                fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
+                    use ::kubewright::__private::NoDefinition as _;
+                    let __d = ::kubewright::__private::Definition::<App>::of()
+                        .add(__d.for_::<App>());
+                    __d.watches_metadata::<Secret, _>(map_by(1), |__w| __w)
+                }
             }
-        }
-        #[automatically_derived]
-        impl ::kubewright::Reads<App> for C {}
-        #[automatically_derived]
-        impl ::kubewright::ReadsMetadata<Secret> for C {}
-        #[automatically_derived]
-        impl ::kubewright::Reads<::kubewright::kube::core::PartialObjectMeta<Secret>> for C {}
-    "#]],
+            #[automatically_derived]
+            impl ::kubewright::Reads<App> for C {}
+            #[automatically_derived]
+            impl ::kubewright::ReadsMetadata<Secret> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Reads<::kubewright::kube::core::PartialObjectMeta<Secret>> for C {}
+        "#]],
     );
 }
 
@@ -346,10 +349,10 @@ fn the_editor_sees_each_key_as_a_field() {
             };
         };
         ::core::compile_error! {
-            "there is no key `work`: keys are `for`, `owns`, `watches`, `live`, `writes`, `updates`, `rbac`, `event_filter`, `labels`, `fields`, `workers`, `backoff`, `rate_limit`, `resync`, `timeout`, `finalizer`, `name`, `field_manager`, `needs_leader`, `own_events`, `crate`"
+            "there is no key `work`: did you mean `workers`?"
         }
         ::core::compile_error! {
-            "`owns(…)` has no key `pred`: keys are `predicate`, `metadata_only`, `labels`, `fields`"
+            "`owns(…)` has no key `pred`: did you mean `predicate`?"
         }
         #[automatically_derived]
         impl ::kubewright::Declare for C {

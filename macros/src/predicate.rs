@@ -3,7 +3,7 @@
 //! The operators become calls of `predicates::and`, `or` and `not`, so that a wrong operand is told on the operand.
 //! Bare names of the standard predicates need no import.
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::Path;
 use syn::parse::{Parse, ParseStream};
@@ -11,10 +11,11 @@ use syn::parse::{Parse, ParseStream};
 use crate::path::CratePath;
 
 /// Functions of `kubewright::predicates` that stand for themselves when written bare.
-const STANDARD: [&str; 4] = [
+const STANDARD: [&str; 5] = [
     "generation_changed",
     "labels_changed",
     "annotations_changed",
+    "status_changed",
     "resource_version_changed",
 ];
 
@@ -39,26 +40,30 @@ pub(crate) enum Predicate {
 }
 
 impl Predicate {
-    /// The builder's argument.
-    pub(crate) fn expand(&self, krate: &CratePath) -> TokenStream {
+    /// The builder's argument. `object` is the type that `object(f)` is asked about, where one watch is meant.
+    pub(crate) fn expand(&self, object: Option<&TokenStream>, krate: &CratePath) -> TokenStream {
+        let binary = |name: &str, a: &Self, b: &Self| {
+            let name = Ident::new(name, Span::call_site());
+            let (a, b) = (a.expand(object, krate), b.expand(object, krate));
+            quote!(#krate::predicates::#name(#a, #b))
+        };
         match self {
-            Self::And(a, b) => binary("and", a, b, krate),
-            Self::Or(a, b) => binary("or", a, b, krate),
+            Self::And(a, b) => binary("and", a, b),
+            Self::Or(a, b) => binary("or", a, b),
             Self::Not(a) => {
-                let a = a.expand(krate);
+                let a = a.expand(object, krate);
                 quote!(#krate::predicates::not(#a))
             }
             Self::Standard(name) => quote!(#krate::predicates::#name()),
+            // A function of another kind would pass everything; with the type written out it does not compile.
+            Self::StandardCall(name, arguments) if name == "object" => {
+                let of = object.map(|object| quote!(::<#object, _>));
+                quote!(#krate::predicates::#name #of #arguments)
+            }
             Self::StandardCall(name, arguments) => quote!(#krate::predicates::#name #arguments),
             Self::Named(path, arguments) => quote!(#path #arguments),
         }
     }
-}
-
-fn binary(name: &str, a: &Predicate, b: &Predicate, krate: &CratePath) -> TokenStream {
-    let name = Ident::new(name, proc_macro2::Span::call_site());
-    let (a, b) = (a.expand(krate), b.expand(krate));
-    quote!(#krate::predicates::#name(#a, #b))
 }
 
 impl Parse for Predicate {
@@ -188,7 +193,10 @@ mod tests {
 
     fn expand(text: &str) -> String {
         let predicate: Predicate = syn::parse_str(text).expect(text);
-        predicate.expand(&CratePath::default()).to_string().replace(' ', "")
+        predicate
+            .expand(None, &CratePath::default())
+            .to_string()
+            .replace(' ', "")
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, Role
 pub use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, ObjectMeta, OwnerReference, Time};
 pub use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+pub use kube::core::PartialObjectMeta;
 pub use kube::{Resource, ResourceExt};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

@@ -7,13 +7,7 @@ use kubewright::prelude::*;
 
 /// Describes a namespaced kind with a status.
 #[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug)]
-#[kube(
-    group = "demo.dev",
-    version = "v1",
-    kind = "App",
-    namespaced,
-    status = "AppStatus"
-)]
+#[kube(group = "demo.dev", version = "v1", kind = "App", namespaced, status = "AppStatus")]
 pub struct AppSpec {
     /// Image of the containers.
     pub image: String,

@@ -64,15 +64,21 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
     match &call.value {
         Value::Owns(kind, options) if options.is_empty() => quote!(.#key::<#kind>()),
         Value::Owns(kind, options) => {
-            let (owns_with, options) = (method("owns_with"), watch_options(options, krate));
-            quote!(.#owns_with::<#kind>(|__w| __w #options))
+            let (owns_with, calls) = (method("owns_with"), watch_options(kind, options, krate));
+            let metadata_only = options.metadata_only.as_ref().map(|key| quote!(.#key()));
+            quote!(.#owns_with::<#kind>(|__w| __w #metadata_only #calls))
         }
         // Its missing map function has been reported.
         Value::Watches(_, None, _) => TokenStream::new(),
         Value::Watches(kind, Some(map), options) if options.is_empty() => quote!(.#key::<#kind, _>(#map)),
         Value::Watches(kind, Some(map), options) => {
-            let (watches_with, options) = (method("watches_with"), watch_options(options, krate));
-            quote!(.#watches_with::<#kind, _>(#map, |__w| __w #options))
+            let name = if options.metadata_only.is_some() {
+                "watches_metadata"
+            } else {
+                "watches_with"
+            };
+            let (watches_with, calls) = (method(name), watch_options(kind, options, krate));
+            quote!(.#watches_with::<#kind, _>(#map, |__w| __w #calls))
         }
         Value::Live(kind) | Value::Writes(kind) | Value::Updates(kind) => quote!(.#key::<#kind>()),
         Value::Rbac(rule) => {
@@ -80,7 +86,7 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
             quote!(.#key(#rule))
         }
         Value::EventFilter(predicate) => {
-            let predicate = predicate.expand(krate);
+            let predicate = predicate.expand(None, krate);
             quote!(.#key(#predicate))
         }
         Value::Backoff { min, max } => {
@@ -98,15 +104,33 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
     }
 }
 
-fn watch_options(options: &WatchOptions, krate: &CratePath) -> TokenStream {
+fn watch_options(kind: &Kind, options: &WatchOptions, krate: &CratePath) -> TokenStream {
     let predicate = options.predicate.as_ref().map(|(key, predicate)| {
-        let predicate = predicate.expand(krate);
+        let object = object_type(kind, options, krate);
+        let predicate = predicate.expand(Some(&object), krate);
         quote!(.#key(#predicate))
     });
-    let metadata_only = options.metadata_only.as_ref().map(|key| quote!(.#key()));
     let labels = options.labels.as_ref().map(|(key, text)| quote!(.#key(#text)));
     let fields = options.fields.as_ref().map(|(key, text)| quote!(.#key(#text)));
-    quote!(#predicate #metadata_only #labels #fields)
+    quote!(#predicate #labels #fields)
+}
+
+/// What the watch's functions are given.
+fn object_type(kind: &Kind, options: &WatchOptions, krate: &CratePath) -> TokenStream {
+    match options.metadata_only {
+        Some(_) => metadata_of(kind, krate),
+        None => quote!(#kind),
+    }
+}
+
+fn metadata_of(kind: &Kind, krate: &CratePath) -> TokenStream {
+    let span = location(kind);
+    quote_spanned!(span=> #krate::kube::core::PartialObjectMeta<#kind>)
+}
+
+/// Where the kind stands, for an error about what follows from it.
+fn location(kind: &Kind) -> Span {
+    crate::args::first_span(&kind.to_token_stream(), Span::call_site()).resolved_at(Span::call_site())
 }
 
 /// The grants that follow, each once: a second impl of one would be an error of its own.
@@ -179,11 +203,10 @@ impl Grants {
                         impl #impl_generics #krate::#grant for #name #type_generics #where_clause {}
                     };
                 };
-                let span = crate::args::first_span(&kind.to_token_stream(), Span::call_site());
-                let span = span.resolved_at(Span::call_site());
+                let span = location(kind);
                 let grant = Ident::new(grant, span);
                 let kind = if *metadata {
-                    quote_spanned!(span=> #krate::kube::core::PartialObjectMeta<#kind>)
+                    metadata_of(kind, krate)
                 } else {
                     quote!(#kind)
                 };

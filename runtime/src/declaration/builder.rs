@@ -3,10 +3,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use kube::core::PartialObjectMeta;
 
 use crate::context::Context;
 use crate::controller::{AnyController, Controller};
-use crate::declaration::{Backoff, Declared, InvalidDeclaration, MapFn, Mapper, RateLimit, Role, Watch, WatchDecl};
+use crate::declaration::{
+    Backoff, Children, Declared, InvalidDeclaration, MapFn, Mapper, Others, RateLimit, Role, Watch, WatchDecl,
+};
 use crate::error::Result;
 use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Updates, Writes};
 use crate::kind::Kind;
@@ -136,7 +139,7 @@ impl<C: Declare> Declaration<C> {
 
     /// As [`owns`](Self::owns), with options.
     #[must_use]
-    pub fn owns_with<K>(mut self, options: impl FnOnce(Watch<K>) -> Watch<K>) -> Self
+    pub fn owns_with<K>(mut self, options: impl FnOnce(Watch<K, Children>) -> Watch<K, Children>) -> Self
     where
         K: OwnableBy<C::Primary>,
         C: Owns<K>,
@@ -152,22 +155,45 @@ impl<C: Declare> Declaration<C> {
     pub fn watches<K, M>(self, map: impl MapFn<K, M>) -> Self
     where
         K: Object,
-        C: ReadsMetadata<K>,
+        C: Reads<K>,
     {
         self.watches_with::<K, M>(map, |w| w)
     }
 
     /// As [`watches`](Self::watches), with options.
     #[must_use]
-    pub fn watches_with<K, M>(mut self, map: impl MapFn<K, M>, options: impl FnOnce(Watch<K>) -> Watch<K>) -> Self
+    pub fn watches_with<K, M>(
+        mut self,
+        map: impl MapFn<K, M>,
+        options: impl FnOnce(Watch<K, Others>) -> Watch<K, Others>,
+    ) -> Self
+    where
+        K: Object,
+        C: Reads<K>,
+    {
+        let role = Role::Watched(self.mapper(map));
+        self.declared
+            .watches
+            .push(options(Watch::new(Kind::of::<K>(), role)).decl);
+        self
+    }
+
+    /// As [`watches_with`](Self::watches_with), but fetches and keeps the metadata only (`PartialObjectMetadata`): the
+    /// key `metadata_only`. The cache then answers for `PartialObjectMeta<K>`; bodies are read live.
+    #[must_use]
+    pub fn watches_metadata<K, M>(
+        mut self,
+        map: impl MapFn<PartialObjectMeta<K>, M>,
+        options: impl FnOnce(Watch<K, Others>) -> Watch<K, Others>,
+    ) -> Self
     where
         K: Object,
         C: ReadsMetadata<K>,
     {
-        let role = Role::Watched(Mapper::new(map, self.declared.primary.namespaced()));
-        self.declared
-            .watches
-            .push(options(Watch::new(Kind::of::<K>(), role)).decl);
+        let role = Role::Watched(self.mapper(map));
+        let mut decl = options(Watch::new(Kind::of::<K>(), role)).decl;
+        decl.metadata_only = true;
+        self.declared.watches.push(decl);
         self
     }
 
@@ -323,6 +349,10 @@ impl<C: Declare> Declaration<C> {
             None => filter,
         });
         self
+    }
+
+    fn mapper<K, M>(&self, map: impl MapFn<K, M>) -> Mapper {
+        Mapper::new(map, self.declared.primary.namespaced())
     }
 
     fn primary_watch_mut(&mut self) -> Option<&mut WatchDecl> {

@@ -71,14 +71,23 @@ pub enum Adopt {
     Always,
 }
 
-/// Options of one watch: what stands after the kind in `owns(K, …)` and `watches(K, …)`.
+/// Options of one watch: what stands after the kind in `owns(K, …)` and `watches(K, …)`. `R` is [`Children`] or
+/// [`Others`], since some options make sense for one of them only.
 #[derive(Debug)]
-pub struct Watch<K> {
+pub struct Watch<K, R> {
     pub(super) decl: WatchDecl,
-    kind: PhantomData<fn() -> K>,
+    kind: PhantomData<fn() -> (K, R)>,
 }
 
-impl<K> Watch<K> {
+/// Marks the watch of an owned kind.
+#[derive(Debug)]
+pub struct Children;
+
+/// Marks the watch of a kind with a map function.
+#[derive(Debug)]
+pub struct Others;
+
+impl<K, R> Watch<K, R> {
     pub(super) fn new(kind: Kind, role: Role) -> Self {
         Self {
             decl: WatchDecl::new(kind, role),
@@ -98,15 +107,6 @@ impl<K> Watch<K> {
         self
     }
 
-    /// Fetches and keeps the metadata only (`PartialObjectMetadata`).
-    ///
-    /// The cache then answers for `PartialObjectMeta<K>`; bodies are read live.
-    #[must_use]
-    pub fn metadata_only(mut self) -> Self {
-        self.decl.metadata_only = true;
-        self
-    }
-
     /// Watches only objects that match a label selector, written as kubectl takes it: `app=web,tier!=cache`.
     #[must_use]
     pub fn labels(mut self, selector: impl Into<String>) -> Self {
@@ -118,6 +118,17 @@ impl<K> Watch<K> {
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.decl.fields = Some(selector.into());
+        self
+    }
+}
+
+impl<K> Watch<K, Children> {
+    /// Fetches and keeps the metadata only (`PartialObjectMetadata`).
+    ///
+    /// The cache then answers for `PartialObjectMeta<K>`; bodies are read live.
+    #[must_use]
+    pub fn metadata_only(mut self) -> Self {
+        self.decl.metadata_only = true;
         self
     }
 

@@ -1,6 +1,5 @@
 //! Every key at once; what it declares is what a person reads in it.
 
-use kubewright::predicates;
 use kubewright::prelude::*;
 use kubewright_ui_tests::*;
 
@@ -9,8 +8,8 @@ const FINALIZER: &str = "demo.dev/files";
 #[controller(
     for = App,
     owns = [Deployment, Service],
-    owns(Secret, predicate = generation_changed | !labels_changed, labels = "app,tier in (web, api)", metadata_only),
-    watches(ConfigMap, map = apps_of, predicate = object(has_data) & resource_version_changed()),
+    owns(Secret, predicate = own_filter(1), labels = "app,tier in (web, api)", metadata_only),
+    watches(ConfigMap, map = apps_of, predicate = own_filter(2)),
     watches(Secret, map = users_of, fields = "type=Opaque"),
     live = Node,
     writes = Namespace,
@@ -49,12 +48,8 @@ fn apps_of(map: &ConfigMap) -> Option<String> {
     map.metadata.name.clone()
 }
 
-fn has_data(map: &ConfigMap) -> bool {
-    map.data.is_some()
-}
-
 fn own_filter(_: u8) -> Predicate {
-    predicates::annotations_changed()
+    Predicate::new(|_| true)
 }
 
 #[test]
@@ -70,7 +65,10 @@ fn every_key_reaches_the_declaration() {
     assert_eq!(declared.watches[5].fields.as_deref(), Some("type=Opaque"));
     assert_eq!(declared.watches[0].labels.as_deref(), Some("demo.dev/managed=true"));
     assert_eq!(declared.watches[0].fields.as_deref(), Some("metadata.name!=skipped"));
-    assert_eq!((declared.workers, declared.needs_leader, declared.own_events_skip), (4, false, true));
+    assert_eq!(
+        (declared.workers, declared.needs_leader, declared.own_events_skip),
+        (4, false, true)
+    );
     assert_eq!(declared.backoff.min, Duration::from_millis(10));
     assert_eq!(declared.backoff.max, Duration::from_secs(300));
     assert_eq!(declared.rate_limit.map(|l| (l.per_second, l.burst)), Some((10, 20)));
@@ -89,7 +87,14 @@ fn permissions_follow_from_the_declaration() {
     let rules = kubewright::rbac::rules(Declaration::<Everything>::of().declared());
     let lines: Vec<String> = rules
         .iter()
-        .map(|r| format!("{}/{}: {}", r.api_groups.join(","), r.resources.join(","), r.verbs.join(" ")))
+        .map(|r| {
+            format!(
+                "{}/{}: {}",
+                r.api_groups.join(","),
+                r.resources.join(","),
+                r.verbs.join(" ")
+            )
+        })
         .collect();
     assert_eq!(
         lines,

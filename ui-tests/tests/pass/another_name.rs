@@ -1,8 +1,8 @@
 //! The framework under another path: `crate = path`.
 
 mod vendored {
-    pub mod framework {
-        pub use kubewright::*;
+    pub(crate) mod framework {
+        pub(crate) use kubewright::*;
     }
 }
 
@@ -15,7 +15,7 @@ struct ThingSpec {
     size: u32,
 }
 
-#[controller(crate = vendored::framework, for = Thing, owns(ConfigMap, predicate = generation_changed))]
+#[controller(crate = vendored::framework, for = Thing, owns(ConfigMap, metadata_only))]
 struct ThingController;
 
 impl Reconciler for ThingController {
@@ -27,5 +27,8 @@ impl Reconciler for ThingController {
 
 #[test]
 fn a_framework_under_another_path_is_found() {
-    assert_eq!(Declaration::<ThingController>::of().declared().primary.plural(), "things");
+    assert_eq!(
+        Declaration::<ThingController>::of().declared().primary.plural(),
+        "things"
+    );
 }

@@ -21,8 +21,15 @@ async fn a_bare_name_from_a_map_function_is_cluster_scoped_where_the_primary_is(
     use kubewright::declaration::{MapInput, Role};
 
     let declaration = Declaration::<FleetController>::of();
-    let watch = declaration.declared().watches.iter().find(|w| w.kind.kind() == "Secret").expect("watched");
-    let Role::Watched(mapper) = &watch.role else { panic!("a watch with a map function") };
+    let watch = declaration
+        .declared()
+        .watches
+        .iter()
+        .find(|w| w.kind.kind() == "Secret")
+        .expect("watched");
+    let Role::Watched(mapper) = &watch.role else {
+        panic!("a watch with a map function")
+    };
     let input = MapInput {
         kind: watch.kind.clone(),
         key: ObjectKey::new("web", "north"),

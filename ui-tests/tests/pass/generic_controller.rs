@@ -6,7 +6,7 @@ use kubewright::prelude::*;
 use kubewright_ui_tests::*;
 
 #[controller(for = App, owns = ConfigMap)]
-pub struct Generic<T>(PhantomData<T>)
+pub(crate) struct Generic<T>(PhantomData<T>)
 where
     T: Send + Sync + 'static;
 

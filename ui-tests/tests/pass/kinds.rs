@@ -5,11 +5,12 @@ use kubewright::prelude::*;
 use kubewright_ui_tests::App;
 
 #[controller(
-    for = kubewright_ui_tests::App,
+    for = App,
     owns = core::ConfigMap,
     watches(core::ConfigMap, map = nobody),
     watches(App, map = nobody_else),
     live = core::ConfigMap,
+    writes = kubewright::k8s_openapi::api::core::v1::Pod,
     updates = core::ConfigMap,
 )]
 pub(crate) struct Paths {

@@ -68,10 +68,25 @@ async fn map_functions_of_every_shape_answer_keys() {
     let declaration = Declaration::<Watcher>::of();
     let mut answers = Vec::new();
     for watch in &declaration.declared().watches[1..] {
-        let kubewright::declaration::Role::Watched(mapper) = &watch.role else { panic!("a watch") };
+        let kubewright::declaration::Role::Watched(mapper) = &watch.role else {
+            panic!("a watch")
+        };
         answers.push(ask(mapper, &watch.kind).await);
     }
-    assert_eq!(answers, ["a/b", "a/b", "ns/x", "ns/a ns/b", "", "ns/x", "ns/x", "ns/x ns/x", "ns/x"]);
+    assert_eq!(
+        answers,
+        [
+            "a/b",
+            "a/b",
+            "ns/x",
+            "ns/a ns/b",
+            "",
+            "ns/x",
+            "ns/x",
+            "ns/x ns/x",
+            "ns/x"
+        ]
+    );
 }
 
 async fn ask(mapper: &Mapper, kind: &kubewright::Kind) -> String {

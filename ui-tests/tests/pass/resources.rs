@@ -21,7 +21,7 @@ use kubewright::prelude::*;
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = "self.minSize <= self.size")]
-pub struct WebSpec {
+pub(crate) struct WebSpec {
     #[x_kube(validation = ("self != ''", "host must be given"))]
     host: String,
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct WebSpec {
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
-struct WebStatus {
+pub(crate) struct WebStatus {
     size: i32,
 }
 
@@ -40,7 +40,9 @@ struct WebStatus {
 enum ChoiceSpec {
     One(String),
     #[allow(dead_code)]
-    Two { size: i32 },
+    Two {
+        size: i32,
+    },
 }
 
 #[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug)]
@@ -62,7 +64,12 @@ impl Reconciler for WebController {
 #[test]
 fn kubes_attributes_reach_the_definition() {
     let crd = serde_json(&Web::crd());
-    for part in ["\"plural\":\"webs\"", "\"shortNames\":[\"w\"]", "self.minSize <= self.size", "host must be given"] {
+    for part in [
+        "\"plural\":\"webs\"",
+        "\"shortNames\":[\"w\"]",
+        "self.minSize <= self.size",
+        "host must be given",
+    ] {
         assert!(crd.contains(part), "{part} is missing in {crd}");
     }
     assert!(crd.contains("self.spec.size >= 0") && crd.contains(".spec.host") && crd.contains("specReplicasPath"));
@@ -78,7 +85,10 @@ fn enums_and_flat_resources_are_resources() {
 
 #[test]
 fn a_definition_is_declared_where_the_primary_is_custom() {
-    let crd = Declaration::<WebController>::of().declared().crd.expect("Web is custom");
+    let crd = Declaration::<WebController>::of()
+        .declared()
+        .crd
+        .expect("Web is custom");
     assert_eq!(crd().metadata.name.as_deref(), Some("webs.demo.dev"));
 }
 
