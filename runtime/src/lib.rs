@@ -18,6 +18,7 @@ pub mod __private;
 pub mod cache;
 pub mod cli;
 pub mod client;
+pub mod conditions;
 pub mod context;
 pub mod controller;
 pub mod declaration;

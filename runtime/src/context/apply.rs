@@ -1,0 +1,168 @@
+//! Server-side apply of children and of declared kinds.
+
+use std::sync::Arc;
+
+use crate::cache::{Cached, Slot};
+use crate::context::body::Body;
+use crate::context::inner::{Claim, Existing, Inner};
+use crate::diagnostics::WriteOutcome;
+use crate::error::{Error, Result};
+use crate::key::ObjectKey;
+use crate::kind::Kind;
+use crate::owner::controller_reference;
+
+/// How often a claim is decided anew when the object changes hands under the apply.
+const ATTEMPTS: usize = 3;
+
+/// A version that no object has any more. An apply that carries it creates a missing object and is refused with 409
+/// where one exists, so that a stranger's object is never seized by a create.
+const NEVER_CURRENT: &str = "1";
+
+impl Inner {
+    /// Applies `body`: creates the object, or brings the fields that it sets in line.
+    pub(super) async fn apply(&self, kind: Kind, mut body: Body, part: Option<&str>) -> Result<Cached> {
+        self.check_write(&kind)?;
+        let key = self.place(&kind, &mut body)?;
+        let manager = self.manager(part)?;
+        self.log.apply_fields(&kind, &key, &manager, body.field_paths())?;
+        if self.shared.declared.may_own(&kind) {
+            body.add_owner(&controller_reference(&self.primary.kind, self.key(), self.uid()))?;
+            self.apply_owned(&kind, &key, body, &manager).await
+        } else {
+            self.apply_claimed(&kind, &key, body, &manager, &Claim::Written).await
+        }
+    }
+
+    /// Name and namespace of an object to write: a namespaced object without one goes beside the primary.
+    ///
+    /// # Errors
+    ///
+    /// No name; no namespace where the primary has none; a child outside the primary's namespace.
+    pub(super) fn place(&self, kind: &Kind, body: &mut Body) -> Result<ObjectKey> {
+        let Some(name) = body.name().map(str::to_owned) else {
+            return Err(Error::terminal(format!(
+                "a {} to write has no metadata.name: derive it from the primary's name, or use `cx.create` with \
+                 generateName",
+                kind.kind()
+            )));
+        };
+        let key = ObjectKey {
+            cluster: Arc::clone(&self.key().cluster),
+            ..self.place_in(kind, body, name)?
+        };
+        body.set_key(&key);
+        Ok(key)
+    }
+
+    /// As [`place`](Self::place), for an object that may leave its name to the server.
+    pub(super) fn place_in(&self, kind: &Kind, body: &Body, name: String) -> Result<ObjectKey> {
+        if !kind.namespaced() {
+            return Ok(ObjectKey::cluster_scoped(name));
+        }
+        let own = self.key().namespace();
+        let namespace = match (body.namespace(), own) {
+            (Some(given), Some(own)) if given != own && self.shared.declared.may_own(kind) => {
+                return Err(Error::terminal(format!(
+                    "{} {given}/{name} cannot be a child of {} {}: an owner must be in the namespace of what it \
+                     owns; leave the namespace out, or declare `writes = {}`",
+                    kind.kind(),
+                    self.primary.kind.kind(),
+                    self.key(),
+                    kind.kind()
+                )));
+            }
+            (Some(given), _) => given.to_owned(),
+            (None, Some(own)) => own.to_owned(),
+            (None, None) => {
+                return Err(Error::terminal(format!(
+                    "{} {name} needs a metadata.namespace: the primary {} has none to lend",
+                    kind.kind(),
+                    self.primary.kind.kind()
+                )));
+            }
+        };
+        Ok(ObjectKey::new(namespace, name))
+    }
+
+    /// The field manager of a whole object, or of a named part of it.
+    pub(super) fn manager(&self, part: Option<&str>) -> Result<Arc<str>> {
+        match part {
+            None => Ok(Arc::clone(&self.shared.field_manager)),
+            Some("") => Err(Error::terminal(
+                "the name of a part must not be empty: name what it sets",
+            )),
+            Some(part) => Ok(Arc::from(format!("{}/{part}", self.shared.field_manager))),
+        }
+    }
+
+    async fn apply_owned(&self, kind: &Kind, key: &ObjectKey, body: Body, manager: &str) -> Result<Cached> {
+        let mut existing = self.claim(kind, key, self.known(kind, key).await?)?;
+        let mut attempt = 1;
+        loop {
+            let answer = self
+                .apply_claimed(kind, key, body.clone(), manager, &Claim::Owned(existing))
+                .await;
+            match answer {
+                // The object is not what it was taken for: ask the server, and decide again.
+                Err(Error::Client(error)) if error.contradicts_precondition() && attempt < ATTEMPTS => {
+                    let live = self.live(kind, key).await?.map(|cached| cached.header_arc());
+                    existing = self.claim(kind, key, live)?;
+                    attempt += 1;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn apply_claimed(
+        &self,
+        kind: &Kind,
+        key: &ObjectKey,
+        mut body: Body,
+        manager: &str,
+        claim: &Claim,
+    ) -> Result<Cached> {
+        // What is remembered is what the author asked for; the preconditions added below change from run to run.
+        let configuration = body.digest()?;
+        let slot = Slot::new(kind, key, manager, None);
+        if matches!(claim, Claim::Written | Claim::Owned(Existing::Ours(_)))
+            && let Some(current) = self.shared.reader.cached_body(kind, key)
+            && self.shared.memory.should_skip(&slot, configuration, &current)
+        {
+            self.note("apply", kind, key, None, WriteOutcome::Skipped);
+            return Ok(current);
+        }
+        match claim {
+            Claim::Owned(Existing::Missing) => body.set_metadata("resourceVersion", NEVER_CURRENT),
+            Claim::Owned(Existing::Ours(header)) => body.set_metadata("uid", &*header.uid),
+            Claim::Owned(Existing::Adoptable(header)) => {
+                body.set_metadata("uid", &*header.uid);
+                body.set_metadata("resourceVersion", &*header.version.as_str());
+            }
+            Claim::Written => {}
+        }
+        let before = self
+            .shared
+            .reader
+            .cached_body(kind, key)
+            .map(|cached| cached.header_arc());
+        let sent = self
+            .shared
+            .transport
+            .apply(&self.origin, kind, key, None, body.into_bytes()?, manager, true)
+            .await;
+        let answer = match sent {
+            Ok(bytes) => self.answer(kind, bytes)?,
+            Err(error) => {
+                self.record("apply", kind, key, None, Err(&error));
+                return Err(error.into());
+            }
+        };
+        self.record("apply", kind, key, None, Ok(answer.header()));
+        self.shared.memory.record(&slot, configuration, &answer);
+        if let Some(before) = before {
+            self.log.advanced(kind, key, before, answer.header_arc(), false);
+        }
+        Ok(answer)
+    }
+}

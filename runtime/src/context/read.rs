@@ -1,0 +1,95 @@
+//! Reads: the cache where it answers for the kind, the server where it does not.
+
+use std::sync::Arc;
+
+use crate::cache::{Cached, Lookup, Selector, Unknown};
+use crate::client::ListParams;
+use crate::context::inner::Inner;
+use crate::context::query::Query;
+use crate::delta::Header;
+use crate::error::{Error, Result};
+use crate::key::ObjectKey;
+use crate::kind::Kind;
+
+impl Inner {
+    /// Checks a hand-written grant against the declaration.
+    pub(super) fn check_read(&self, kind: &Kind) -> Result<()> {
+        if self.shared.declared.may_read(kind) {
+            return Ok(());
+        }
+        let name = kind.kind();
+        Err(self.undeclared(
+            "read",
+            kind,
+            format!("add `owns = {name}`, `watches({name}, map = …)` or `live = {name}`"),
+        ))
+    }
+
+    /// One object with its body. A miss in a full cache is final; all else that the cache does not know is asked live.
+    pub(super) async fn get(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<Cached>> {
+        self.check_read(kind)?;
+        match self.shared.reader.get(kind, key) {
+            Lookup::Found(cached) => Ok(Some(cached)),
+            Lookup::Missing => Ok(None),
+            Lookup::Unknown(Unknown::OutsideNamespaces) => Err(self.outside(kind, key)),
+            Lookup::Unknown(_) => self.live(kind, key).await,
+        }
+    }
+
+    /// The object's newest known header: from the cache, or live where the cache does not answer for it.
+    pub(super) async fn known(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<Arc<Header>>> {
+        match self.shared.reader.metadata(kind, key) {
+            Lookup::Found(cached) => Ok(Some(cached.header_arc())),
+            Lookup::Missing => Ok(None),
+            Lookup::Unknown(Unknown::OutsideNamespaces) => Err(self.outside(kind, key)),
+            Lookup::Unknown(_) => Ok(self.live(kind, key).await?.map(|cached| cached.header_arc())),
+        }
+    }
+
+    fn outside(&self, kind: &Kind, key: &ObjectKey) -> Error {
+        Error::terminal(format!(
+            "{} {key} lies outside the namespaces that the operator watches: add its namespace to the operator's \
+             --namespace flags",
+            kind.kind()
+        ))
+    }
+
+    /// The objects of a kind that match a query, sorted by namespace and name.
+    pub(super) async fn list(&self, kind: &Kind, query: &Query) -> Result<Vec<Cached>> {
+        self.check_read(kind)?;
+        let selector = match &query.labels {
+            None => None,
+            Some(text) => Some(
+                Selector::parse(text).map_err(|e| Error::terminal(format!("{text:?} is no label selector: {e}")))?,
+            ),
+        };
+        match self
+            .shared
+            .reader
+            .list(kind, query.namespace.as_deref(), selector.as_ref())
+        {
+            Some(found) => Ok(found),
+            None => self.list_live(kind, query).await,
+        }
+    }
+
+    /// As [`list`](Self::list), from the server, page by page.
+    pub(super) async fn list_live(&self, kind: &Kind, query: &Query) -> Result<Vec<Cached>> {
+        let params = ListParams {
+            labels: query.labels.clone(),
+            ..Default::default()
+        };
+        let bodies = self
+            .shared
+            .transport
+            .list_all(&self.origin, kind, query.namespace.as_deref(), params)
+            .await?;
+        bodies.into_iter().map(|body| self.answer(kind, body)).collect()
+    }
+
+    /// What the primary controls of a kind.
+    pub(super) fn children(&self, kind: &Kind) -> Result<Vec<Cached>> {
+        self.check_own(kind)?;
+        Ok(self.shared.reader.by_owner(kind, self.uid()))
+    }
+}

@@ -1,0 +1,64 @@
+//! The primary's status: applied under a field manager of its own, so that spec and status never fight.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::cache::{Cached, Slot};
+use crate::context::body::{Body, drop_nulls};
+use crate::context::inner::Inner;
+use crate::diagnostics::WriteOutcome;
+use crate::error::{Error, Result};
+
+impl Inner {
+    /// Applies `status`, or takes every field of ours out of it where it is `None`.
+    pub(super) async fn apply_status(&self, status: Option<Value>) -> Result<Cached> {
+        let kind = self.primary.kind.clone();
+        let key = self.key().clone();
+        let manager: Arc<str> = Arc::from(format!("{}-status", self.shared.field_manager));
+        let mut body = Body::bare(&kind, &key);
+        if let Some(mut status) = status {
+            if !status.is_object() {
+                return Err(Error::terminal(format!(
+                    "the status of {} must be written as a JSON object",
+                    kind.kind()
+                )));
+            }
+            drop_nulls(&mut status);
+            body.set("status", status);
+        }
+        self.log.apply_fields(&kind, &key, &manager, body.field_paths())?;
+        let configuration = body.digest()?;
+        let slot = Slot::new(&kind, &key, &manager, Some("status"));
+        let before = self.shared.reader.cached_body(&kind, &key);
+        if let Some(current) = &before
+            && current.header().uid == self.primary.header.uid
+            && self.shared.memory.should_skip(&slot, configuration, current)
+        {
+            self.note("apply", &kind, &key, Some("status"), WriteOutcome::Skipped);
+            return Ok(current.clone());
+        }
+        // An object recreated under the same name must not get this one's status.
+        body.set_metadata("uid", self.uid());
+        let sent = self
+            .shared
+            .transport
+            .apply(
+                &self.origin,
+                &kind,
+                &key,
+                Some("status"),
+                body.into_bytes()?,
+                &manager,
+                true,
+            )
+            .await;
+        let answer = self.wrote("apply", &kind, &key, Some("status"), sent)?;
+        self.shared.memory.record(&slot, configuration, &answer);
+        if let Some(before) = before {
+            self.log
+                .advanced(&kind, &key, before.header_arc(), answer.header_arc(), false);
+        }
+        Ok(answer)
+    }
+}
