@@ -81,7 +81,7 @@ pub struct ApiError {
     /// The HTTP status code.
     pub code: u16,
     /// `metav1.StatusReason`; empty where the real server gives none.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The message for a person.
     pub message: String,
     /// `details`, as the wire has it; absent where the real server writes none.
@@ -90,18 +90,21 @@ pub struct ApiError {
     pub plain_text: bool,
     /// Seconds for the `Retry-After` header.
     pub retry_after: Option<u32>,
+    /// Warnings that go out with the refusal.
+    pub warnings: Vec<String>,
 }
 
 impl ApiError {
     /// An error without details.
-    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: None,
             plain_text: false,
             retry_after: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -203,7 +206,7 @@ impl ApiError {
             "code": self.code,
         });
         if !self.reason.is_empty() {
-            status["reason"] = self.reason.into();
+            status["reason"] = self.reason.clone().into();
         }
         if let Some(details) = &self.details {
             status["details"] = details.clone();
