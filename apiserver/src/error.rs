@@ -92,6 +92,8 @@ pub struct ApiError {
     pub retry_after: Option<u32>,
     /// Warnings that go out with the refusal.
     pub warnings: Vec<String>,
+    /// `metadata.continue`: how to go on after an expired page.
+    pub continue_token: Option<String>,
 }
 
 impl ApiError {
@@ -105,12 +107,59 @@ impl ApiError {
             plain_text: false,
             retry_after: None,
             warnings: Vec::new(),
+            continue_token: None,
         }
     }
 
     /// 400 BadRequest.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
+    }
+
+    /// 404 in plain text: what lies outside the known API groups.
+    #[must_use]
+    pub fn page_not_found() -> Self {
+        let mut error = Self::new(404, "NotFound", "404 page not found\n");
+        error.plain_text = true;
+        error
+    }
+
+    /// 404 of a path inside a known API group.
+    #[must_use]
+    pub fn no_such_path() -> Self {
+        let mut error = Self::new(404, "NotFound", "the server could not find the requested resource");
+        error.details = Some(json!({}));
+        error
+    }
+
+    /// 405 of a built-in resource.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
+        let mut error =
+            Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+        error.details = Some(json!({}));
+        error
+    }
+
+    /// 405 of a custom resource.
+    #[must_use]
+    pub fn verb_not_supported(resource: &Resource, verb: &str) -> Self {
+        let name = resource.group_resource();
+        let message = format!("{verb} is not supported on resources of kind {name:?}");
+        Self::of_object(405, "MethodNotAllowed", resource, "", message)
+    }
+
+    /// 504: a revision that the server has not reached.
+    #[must_use]
+    pub fn revision_too_large(asked: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let mut error = Self::new(504, "Timeout", message);
+        error.details = Some(json!({
+            "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
+            "retryAfterSeconds": 1,
+        }));
+        error.retry_after = Some(1);
+        error
     }
 
     /// 404 NotFound of one object; details carry the plural, as on the real server.
@@ -205,6 +254,9 @@ impl ApiError {
             "message": self.message,
             "code": self.code,
         });
+        if let Some(token) = &self.continue_token {
+            status["metadata"]["continue"] = token.as_str().into();
+        }
         if !self.reason.is_empty() {
             status["reason"] = self.reason.clone().into();
         }

@@ -1,16 +1,80 @@
 //! What each verb does to an object, for every kind alike.
+//!
+//! A verb works on a [`Scope`]: who asks, and for what. Reads answer stored text as it is wherever they can; writes
+//! run the steps of the real server in its order (`create`, `update`, `patch`, `delete`), with what differs
+//! between kinds behind [`strategy`].
 
+pub(crate) mod convert;
+pub(crate) mod create;
+pub(crate) mod decode;
+pub(crate) mod definitions;
+pub(crate) mod delete;
+pub(crate) mod fields;
+pub(crate) mod labels;
 pub(crate) mod loopback;
+pub(crate) mod options;
+pub(crate) mod page;
+pub(crate) mod patch;
+pub(crate) mod read;
+pub(crate) mod shape;
+pub(crate) mod strategy;
+pub(crate) mod traits;
+pub(crate) mod update;
+pub(crate) mod watch;
 
-/// How a patch body is to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PatchKind {
-    /// RFC 6902.
-    Json,
-    /// RFC 7386.
-    Merge,
-    /// Kubernetes' strategic merge patch.
-    Strategic,
-    /// Server-side apply.
-    Apply,
+use std::sync::Arc;
+
+use self::shape::Shown;
+use crate::access::User;
+use crate::catalog::Catalog;
+use crate::resource::Resource;
+use crate::server::Core;
+
+pub(crate) use self::patch::PatchKind;
+
+/// Who asks, and for what.
+#[derive(Clone)]
+pub(crate) struct Scope {
+    pub(crate) core: Arc<Core>,
+    /// What is served for the length of this request.
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) resource: Arc<Resource>,
+    /// Empty for cluster-scoped kinds, and for all namespaces.
+    pub(crate) namespace: String,
+    /// Empty for collections.
+    pub(crate) name: String,
+    /// Empty for the object itself.
+    pub(crate) subresource: String,
+    pub(crate) user: User,
+    /// The field manager where the request names none.
+    pub(crate) agent: String,
+}
+
+impl Scope {
+    /// The same request for another object of the resource.
+    pub(crate) fn named(&self, namespace: &str, name: &str) -> Self {
+        Self { namespace: namespace.to_owned(), name: name.to_owned(), ..self.clone() }
+    }
+}
+
+/// A verb's answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: u16,
+    pub(crate) shown: Shown,
+    /// Texts for `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Outcome {
+    pub(crate) fn ok(shown: Shown) -> Self {
+        Self { code: 200, shown, warnings: Vec::new() }
+    }
+}
+
+/// The default field manager: the User-Agent up to the first slash, printable characters only.
+pub(crate) fn manager_of(user_agent: &str) -> String {
+    let name: String =
+        user_agent.split('/').next().unwrap_or_default().chars().filter(|c| !c.is_control()).take(128).collect();
+    if name.is_empty() { "unknown".to_owned() } else { name }
 }

@@ -138,6 +138,12 @@ impl Subscription {
         locked(&self.queue.state).changes.pop_front()
     }
 
+    /// Whether no change is waiting.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        locked(&self.queue.state).changes.is_empty()
+    }
+
     /// Whether the watcher was ended because it fell too far behind.
     #[must_use]
     pub fn is_ended(&self) -> bool {
@@ -150,11 +156,11 @@ impl Stream for Subscription {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut state = locked(&self.queue.state);
-        if state.ended {
-            return Poll::Ready(None);
-        }
         if let Some(change) = state.changes.pop_front() {
             return Poll::Ready(Some(change));
+        }
+        if state.ended {
+            return Poll::Ready(None);
         }
         state.waker = Some(cx.waker().clone());
         Poll::Pending
@@ -298,6 +304,13 @@ impl Hub {
             {
                 deliver(queues, &change);
             }
+        }
+    }
+
+    /// Ends every watcher of a resource, once it has read what is waiting for it.
+    pub(super) fn end(&mut self, resource: &str) {
+        for queue in self.resources.remove(resource).iter().flat_map(Watchers::iter) {
+            queue.end();
         }
     }
 

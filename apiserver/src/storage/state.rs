@@ -266,6 +266,11 @@ impl Store {
         }
     }
 
+    /// Ends every watch of a resource, once what happened so far has been read.
+    pub fn end_watches_of(&self, resource: &str) {
+        self.0.lock().hub.end(resource);
+    }
+
     /// Ends every watch.
     pub fn end_watches(&self) {
         self.0.lock().hub.end_all();

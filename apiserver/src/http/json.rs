@@ -1,0 +1,298 @@
+//! JSON bodies into values, with the keys that a body gives twice.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// A parsed body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Parsed {
+    /// The value.
+    pub(crate) value: Value,
+    /// Paths that were given more than once, in the order of the body.
+    pub(crate) duplicates: Vec<String>,
+}
+
+/// What becomes of the earlier value of a key that comes twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Twice {
+    /// Objects are merged, as decoding into a Go struct does: built-in kinds.
+    Merge,
+    /// The last one stays: custom resources.
+    Replace,
+}
+
+/// Parses a whole body.
+///
+/// # Errors
+/// In serde_json's words; nesting deeper than 128 levels is an error.
+pub(crate) fn parse(body: &[u8], twice: Twice) -> Result<Parsed, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let parsed = collect(&mut deserializer, twice)?;
+    deserializer.end()?;
+    Ok(parsed)
+}
+
+/// Reads any self-describing format into a JSON value.
+pub(crate) fn collect<'de, D: Deserializer<'de>>(deserializer: D, twice: Twice) -> Result<Parsed, D::Error> {
+    let duplicates = RefCell::new(Vec::new());
+    let seed = Node { path: &Path::Root, duplicates: &duplicates, twice };
+    let value = seed.deserialize(deserializer)?;
+    Ok(Parsed { value, duplicates: duplicates.into_inner() })
+}
+
+/// Every path of a document, in its order: what sorts warnings as the client wrote the fields.
+pub(crate) fn paths_in_order(body: &[u8]) -> Vec<String> {
+    let order = RefCell::new(Vec::new());
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    // A body that does not parse has no order; the caller has parsed it before.
+    let _ = Order { path: &Path::Root, order: &order }.deserialize(&mut deserializer);
+    order.into_inner()
+}
+
+enum Path<'a> {
+    Root,
+    Key(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Key(Path::Root, key) => f.write_str(key),
+            Self::Key(parent, key) => write!(f, "{parent}.{key}"),
+            Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+struct Node<'a> {
+    path: &'a Path<'a>,
+    duplicates: &'a RefCell<Vec<String>>,
+    twice: Twice,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number is out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        loop {
+            let path = Path::Index(self.path, items.len());
+            let seed = Node { path: &path, duplicates: self.duplicates, twice: self.twice };
+            match seq.next_element_seed(seed)? {
+                Some(item) => items.push(item),
+                None => return Ok(Value::Array(items)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(Key(key)) = entries.next_key()? {
+            let path = Path::Key(self.path, &key);
+            let seed = Node { path: &path, duplicates: self.duplicates, twice: self.twice };
+            let value = entries.next_value_seed(seed)?;
+            match map.get_mut(&key) {
+                None => {
+                    map.insert(key, value);
+                }
+                Some(earlier) => {
+                    self.duplicates.borrow_mut().push(path.to_string());
+                    match (earlier, value) {
+                        (Value::Object(earlier), Value::Object(later)) if self.twice == Twice::Merge => {
+                            earlier.extend(later);
+                        }
+                        (earlier, later) => *earlier = later,
+                    }
+                }
+            }
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+/// A key; YAML's bare booleans and numbers become their JSON spelling.
+struct Key(String);
+
+impl<'de> serde::Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyKey;
+        impl Visitor<'_> for AnyKey {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+                Ok(Key(key.to_owned()))
+            }
+
+            fn visit_string<E>(self, key: String) -> Result<Key, E> {
+                Ok(Key(key))
+            }
+
+            fn visit_bool<E>(self, key: bool) -> Result<Key, E> {
+                Ok(Key(key.to_string()))
+            }
+
+            fn visit_i64<E>(self, key: i64) -> Result<Key, E> {
+                Ok(Key(key.to_string()))
+            }
+
+            fn visit_u64<E>(self, key: u64) -> Result<Key, E> {
+                Ok(Key(key.to_string()))
+            }
+
+            fn visit_f64<E>(self, key: f64) -> Result<Key, E> {
+                Ok(Key(key.to_string()))
+            }
+        }
+        deserializer.deserialize_any(AnyKey)
+    }
+}
+
+struct Order<'a> {
+    path: &'a Path<'a>,
+    order: &'a RefCell<Vec<String>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Order<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Order<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        for index in 0.. {
+            let path = Path::Index(self.path, index);
+            if seq.next_element_seed(Order { path: &path, order: self.order })?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        while let Some(Key(key)) = entries.next_key()? {
+            let path = Path::Key(self.path, &key);
+            self.order.borrow_mut().push(path.to_string());
+            entries.next_value_seed(Order { path: &path, order: self.order })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TWICE: &[u8] = br#"{"data":{"k":"v","k":"w"},"list":[{"a":1,"a":2}],"data":{"x":"y"}}"#;
+
+    #[test]
+    fn keys_given_twice_are_named_in_order() {
+        let parsed = parse(TWICE, Twice::Merge).unwrap();
+        assert_eq!(parsed.duplicates, ["data.k", "list[0].a", "data"]);
+        assert_eq!(parsed.value, json!({ "data": { "k": "w", "x": "y" }, "list": [{ "a": 2 }] }));
+        assert_eq!(parse(TWICE, Twice::Replace).unwrap().value["data"], json!({ "x": "y" }));
+    }
+
+    #[test]
+    fn deep_nesting_and_trailing_text_are_errors() {
+        assert!(parse("[".repeat(10_000).as_bytes(), Twice::Merge).is_err());
+        assert!(parse(b"{} {}", Twice::Merge).is_err());
+        assert!(parse(b"\"\xff\"", Twice::Merge).is_err());
+    }
+
+    #[test]
+    fn paths_come_in_the_order_of_the_document() {
+        assert_eq!(paths_in_order(br#"{"z":[{"b":1}],"a":{"c":2}}"#), ["z", "z[0].b", "a", "a.c"]);
+    }
+}

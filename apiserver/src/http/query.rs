@@ -1,0 +1,85 @@
+//! URL queries, decoded as Go decodes them.
+
+use std::borrow::Cow;
+
+/// The parameters of a URL, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Reads the text after `?`. Pairs with a bad percent-encoding or a semicolon are dropped, as Go drops them.
+    pub(crate) fn parse(text: &str) -> Self {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
+        let decoded = pairs.filter_map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((unescape(name, true)?.into_owned(), unescape(value, true)?.into_owned()))
+        });
+        Self(decoded.collect())
+    }
+
+    /// The first value of a parameter, if it is there.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The first value of a parameter that is there and not empty.
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// Every value of a parameter.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        self.0.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// A boolean parameter: everything but absent, `false` and `0` is true, the empty value included.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name).map(|value| !matches!(value, "false" | "0"))
+    }
+}
+
+/// Undoes percent-encoding; `None` if it is malformed or not UTF-8. `plus` reads `+` as a space.
+pub(crate) fn unescape(text: &str, plus: bool) -> Option<Cow<'_, str>> {
+    if !text.contains('%') && !(plus && text.contains('+')) {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => (hex(bytes.next()?)? << 4) | hex(bytes.next()?)?,
+            b'+' if plus => b' ',
+            other => other,
+        });
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_decoded_and_keep_their_order() {
+        let query = Query::parse("labelSelector=a%3Db%2Cc&dryRun=All&dryRun=&watch&x=1+2");
+        assert_eq!(query.get("labelSelector"), Some("a=b,c"));
+        assert_eq!(query.all("dryRun"), ["All", ""]);
+        assert_eq!(query.flag("watch"), Some(true));
+        assert_eq!(query.get("x"), Some("1 2"));
+        assert_eq!(query.flag("y"), None);
+    }
+
+    #[test]
+    fn malformed_pairs_are_dropped() {
+        assert_eq!(Query::parse("a=%zz&b=%f&c=%ff&d=1;e=2&f=1"), Query(vec![("f".into(), "1".into())]));
+    }
+}

@@ -1,0 +1,89 @@
+//! Stored objects as a request sees them: in its version, with the defaults of the present schema.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::convert;
+use crate::error::ApiError;
+use crate::resource::Resource;
+use crate::schema::Schema;
+use crate::storage::Stored;
+
+/// An object on its way out: as text where nothing has to be looked at, else as a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Shown {
+    Json(Bytes),
+    Value(Value),
+}
+
+impl Shown {
+    pub(crate) fn into_value(self) -> Value {
+        match self {
+            Self::Json(text) => serde_json::from_slice(&text).unwrap_or_default(),
+            Self::Value(value) => value,
+        }
+    }
+
+    pub(crate) fn into_json(self) -> Bytes {
+        match self {
+            Self::Json(text) => text,
+            Self::Value(value) => serde_json::to_vec(&value).unwrap_or_default().into(),
+        }
+    }
+}
+
+/// The state of a resource's definition that objects are stored under.
+pub(crate) fn schema_state(resource: &Resource) -> u64 {
+    resource.custom.as_ref().map_or(0, |custom| custom.definition_generation)
+}
+
+/// Whether the stored text is what a request in this version answers.
+pub(crate) fn is_verbatim(resource: &Resource, stored: &Stored) -> bool {
+    convert::is_stored_form(resource) && stored.schema == schema_state(resource)
+}
+
+/// The object as this version of the resource shows it.
+///
+/// # Errors
+/// 500 when its conversion fails.
+pub(crate) fn show(resource: &Resource, stored: &Stored) -> Result<Shown, ApiError> {
+    if is_verbatim(resource, stored) {
+        return Ok(Shown::Json(stored.json.clone()));
+    }
+    value(resource, stored).map(Shown::Value)
+}
+
+/// The object as this version of the resource shows it, parsed.
+///
+/// # Errors
+/// 500 when its conversion fails.
+pub(crate) fn value(resource: &Resource, stored: &Stored) -> Result<Value, ApiError> {
+    reshape(resource, stored, stored.value())
+}
+
+/// Brings a parsed stored object into the version of the resource.
+///
+/// # Errors
+/// 500 when its conversion fails.
+pub(crate) fn reshape(resource: &Resource, stored: &Stored, mut object: Value) -> Result<Value, ApiError> {
+    if is_verbatim(resource, stored) {
+        return Ok(object);
+    }
+    // A read fills in the defaults of the storage version; conversion adds none, but drops what the version lacks.
+    if let Some(schema) = schema_of(resource, &resource.storage_version) {
+        schema.prune(&mut object);
+        schema.apply_defaults(&mut object);
+    }
+    if !convert::is_stored_form(resource) {
+        convert::from_storage(resource, &mut object)?;
+        if resource.custom.is_some() {
+            resource.schema.prune(&mut object);
+        }
+    }
+    Ok(object)
+}
+
+fn schema_of<'a>(resource: &'a Resource, version: &str) -> Option<&'a Schema> {
+    let custom = resource.custom.as_ref()?;
+    custom.versions.iter().find(|(name, _)| name == version).map(|(_, schema)| &**schema)
+}
