@@ -16,6 +16,7 @@ pub struct Catalog {
     ordered: Vec<Arc<Resource>>,
     by_plural: ByName,
     by_kind: ByName,
+    stored: BTreeMap<Arc<str>, Arc<Resource>>,
     generation: u64,
 }
 
@@ -27,6 +28,7 @@ impl Catalog {
     pub fn new(resources: Vec<Arc<Resource>>, generation: u64) -> Self {
         let mut by_plural = ByName::new();
         let mut by_kind = ByName::new();
+        let mut stored = BTreeMap::new();
         for resource in &resources {
             slot(&mut by_plural, resource)
                 .entry(resource.plural.clone())
@@ -34,11 +36,18 @@ impl Catalog {
             slot(&mut by_kind, resource)
                 .entry(resource.kind.clone())
                 .or_insert_with(|| Arc::clone(resource));
+            // Events are stored as the core group has them, which comes first.
+            if resource.version == resource.storage_version {
+                stored
+                    .entry(Arc::clone(&resource.stored_under))
+                    .or_insert_with(|| Arc::clone(resource));
+            }
         }
         Self {
             ordered: resources,
             by_plural,
             by_kind,
+            stored,
             generation,
         }
     }
@@ -53,6 +62,12 @@ impl Catalog {
     #[must_use]
     pub fn by_kind(&self, group: &str, version: &str, kind: &str) -> Option<Arc<Resource>> {
         self.by_kind.get(group)?.get(version)?.get(kind).cloned()
+    }
+
+    /// The resource that storage knows by this name, in the version that it is stored in.
+    #[must_use]
+    pub fn stored(&self, name: &str) -> Option<Arc<Resource>> {
+        self.stored.get(name).cloned()
     }
 
     /// Every served resource, in discovery's order.

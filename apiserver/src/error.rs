@@ -135,8 +135,11 @@ impl ApiError {
     /// 405 of a built-in resource.
     #[must_use]
     pub fn method_not_allowed() -> Self {
-        let mut error =
-            Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+        let mut error = Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        );
         error.details = Some(json!({}));
         error
     }

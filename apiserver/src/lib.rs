@@ -12,6 +12,8 @@ pub mod admission;
 pub mod apply;
 pub mod builtins;
 pub mod catalog;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod clock;
 pub mod controllers;
 pub mod crd;

@@ -220,16 +220,20 @@ impl Loopback {
     /// Every change of every served resource after the revision `from`, in order, with the resource in its storage
     /// version.
     ///
-    /// From a revision that the history no longer reaches, it starts with what changes from now on.
+    /// From 0, and from a revision that the history no longer reaches, it starts with the present state as `Added`
+    /// events.
     pub fn changes(&self, from: u64) -> impl Stream<Item = (Arc<Resource>, WatchEvent)> + Send + use<> {
         let store = &self.core.store;
-        let changes = store
-            .subscribe(Interest::Everything, from, Overflow::Grow)
-            .or_else(|_| store.subscribe(Interest::Everything, u64::MAX, Overflow::Grow));
+        let (world, changes) = match store.subscribe(Interest::Everything, from, Overflow::Grow) {
+            Ok(changes) if from > 0 => (Vec::new(), changes),
+            _ => store.world_and_subscribe(),
+        };
         let core = Arc::clone(&self.core);
-        futures::stream::iter(changes).flatten().filter_map(move |change| {
-            let found = registry::loopback::stored_as(&core, &change);
-            futures::future::ready(found.zip(WatchEvent::of(&change)))
+        futures::stream::iter(world).chain(changes).filter_map(move |change| {
+            let resource = change
+                .object()
+                .and_then(|object| core.catalog().stored(&object.key.resource));
+            futures::future::ready(resource.zip(WatchEvent::of(&change)))
         })
     }
 

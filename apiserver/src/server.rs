@@ -1,23 +1,27 @@
 //! The server: what it is made of, how it is configured, and the two ways in (in process and over TLS).
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use tokio::net::TcpListener;
 
+use crate::access::{Access, User};
+use crate::admission::Admission;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::controllers;
 use crate::http::body::Body;
 use crate::http::log::{RequestLog, RequestLogs};
-use crate::http::token::Tokens;
 use crate::loopback::Loopback;
-use crate::storage::Store;
+use crate::registry::definitions;
+use crate::resource::Resource;
+use crate::storage::{Store, Stored};
 
 pub use crate::http::tls::Tls;
 
@@ -132,15 +136,42 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> ApiServer {
         let clock = self.clock.unwrap_or_else(Clock::system);
+        let settings = self.settings;
+        let store = Store::new(settings.history);
+        let admin_token = self.token.unwrap_or_else(|| clock.name_suffix(32));
+        let admin = User {
+            uid: "admin-uid".to_owned(),
+            ..User::new("admin", ["system:masters"])
+        };
+        let access = Access::new(
+            &store,
+            &clock,
+            settings.rbac,
+            BTreeMap::from([(admin_token.clone(), admin)]),
+        );
+        let admission = Admission::new(
+            store.clone(),
+            access.authorizer().clone(),
+            clock.clone(),
+            settings.owner_references_permission,
+        );
+        let builtin = definitions::builtin();
+        let catalog = RwLock::new(Arc::new(definitions::catalog(&store, &builtin)));
         let core = Core {
-            store: Store::new(self.settings.history),
-            catalog: RwLock::default(),
-            tokens: Tokens::new(self.token.unwrap_or_else(|| clock.name_suffix(32))),
+            store,
+            access,
+            admission,
+            admin_token,
+            builtin,
+            catalog,
+            refresh: Mutex::default(),
             logs: RequestLogs::default(),
-            settings: self.settings,
+            settings,
             clock,
         };
-        ApiServer { core: Arc::new(core) }
+        let core = Arc::new(core);
+        crate::registry::bootstrap::install(&core);
+        ApiServer { core }
     }
 }
 
@@ -196,13 +227,13 @@ impl ApiServer {
     /// The bearer token of the administrator.
     #[must_use]
     pub fn admin_token(&self) -> String {
-        self.core.tokens.admin().to_owned()
+        self.core.admin_token.clone()
     }
 
     /// Makes a bearer token for a user, with what RBAC gives it and these groups (`system:authenticated` is added).
     #[must_use]
     pub fn user_token(&self, user: &str, groups: &[&str]) -> String {
-        self.core.tokens.mint(&self.core.clock, user, groups)
+        self.core.access.mint(&User::new(user, groups.iter().copied()))
     }
 
     /// Every request that is answered from now on.
@@ -285,14 +316,46 @@ pub(crate) struct Core {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) settings: Settings,
-    pub(crate) tokens: Tokens,
+    pub(crate) access: Access,
+    pub(crate) admission: Admission,
     pub(crate) logs: RequestLogs,
+    admin_token: String,
+    builtin: Vec<Arc<Resource>>,
     catalog: RwLock<Arc<Catalog>>,
+    /// Held while the catalog is made anew, so that a later state never gives way to an earlier one.
+    refresh: Mutex<()>,
 }
 
 impl Core {
     /// What is served now.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether a built-in resource is in the group.
+    pub(crate) fn has_builtin_group(&self, group: &str) -> bool {
+        self.builtin.iter().any(|resource| resource.group == group)
+    }
+
+    /// To be called after every write of an object.
+    pub(crate) fn written(&self, resource: &Resource, _: &Stored) {
+        if definitions::is_definition(resource) {
+            self.refresh_catalog();
+        }
+    }
+
+    /// To be called after every removal of an object.
+    pub(crate) fn removed(&self, resource: &Resource, object: &Stored) {
+        if definitions::is_definition(resource) {
+            self.refresh_catalog();
+            // Whoever watches objects of a kind that is gone has nothing left to wait for.
+            self.store.end_watches_of(&object.key.name);
+        }
+    }
+
+    fn refresh_catalog(&self) {
+        let _alone = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
+        let catalog = Arc::new(definitions::catalog(&self.store, &self.builtin));
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
     }
 }

@@ -70,14 +70,20 @@ pub(crate) fn choose(accept: &str, offer: Offer) -> Result<Accepted, ApiError> {
     if offer.builtin && !routed {
         return Err(unroutable());
     }
-    clauses.iter().find_map(|clause| fit(clause, offer)).ok_or_else(|| unacceptable(offer))
+    clauses
+        .iter()
+        .find_map(|clause| fit(clause, offer))
+        .ok_or_else(|| unacceptable(offer))
 }
 
 /// The media type for a Status when the answer itself could not be negotiated.
 pub(crate) fn for_errors(accept: &str) -> Media {
     let mut clauses = clauses(accept);
     clauses.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    clauses.iter().find_map(|clause| media(clause.media)).unwrap_or_default()
+    clauses
+        .iter()
+        .find_map(|clause| media(clause.media))
+        .unwrap_or_default()
 }
 
 fn clauses(accept: &str) -> Vec<Clause<'_>> {
@@ -86,10 +92,20 @@ fn clauses(accept: &str) -> Vec<Clause<'_>> {
         .filter_map(|text| {
             let mut parts = text.split(';').map(str::trim);
             let media = parts.next().filter(|media| !media.is_empty())?;
-            let parameters: Vec<_> =
-                parts.filter_map(|part| part.split_once('=')).map(|(n, v)| (n.trim(), v.trim().trim_matches('"'))).collect();
-            let weight = parameters.iter().find(|(n, _)| *n == "q").and_then(|(_, v)| v.parse().ok()).unwrap_or(1.0);
-            Some(Clause { media, parameters, weight })
+            let parameters: Vec<_> = parts
+                .filter_map(|part| part.split_once('='))
+                .map(|(n, v)| (n.trim(), v.trim().trim_matches('"')))
+                .collect();
+            let weight = parameters
+                .iter()
+                .find(|(n, _)| *n == "q")
+                .and_then(|(_, v)| v.parse().ok())
+                .unwrap_or(1.0);
+            Some(Clause {
+                media,
+                parameters,
+                weight,
+            })
         })
         .collect()
 }
@@ -162,15 +178,27 @@ fn unacceptable(offer: Offer) -> ApiError {
     } else {
         "application/json, application/yaml, application/vnd.kubernetes.protobuf"
     };
-    ApiError::new(406, "NotAcceptable", format!("only the following media types are accepted: {types}"))
+    ApiError::new(
+        406,
+        "NotAcceptable",
+        format!("only the following media types are accepted: {types}"),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BUILTIN: Offer = Offer { builtin: true, forms: true, watch: false };
-    const CUSTOM: Offer = Offer { builtin: false, forms: true, watch: false };
+    const BUILTIN: Offer = Offer {
+        builtin: true,
+        forms: true,
+        watch: false,
+    };
+    const CUSTOM: Offer = Offer {
+        builtin: false,
+        forms: true,
+        watch: false,
+    };
 
     fn form(accept: &str, offer: Offer) -> Result<(Media, Form), u16> {
         choose(accept, offer).map(|a| (a.media, a.form)).map_err(|e| e.code)
@@ -188,8 +216,14 @@ mod tests {
 
     #[test]
     fn weights_decide_before_order() {
-        assert_eq!(form("application/foo, application/json;q=0.5", BUILTIN), Ok((Media::Json, Form::Object)));
-        assert_eq!(form("application/json;q=0.5,application/yaml", BUILTIN), Ok((Media::Yaml, Form::Object)));
+        assert_eq!(
+            form("application/foo, application/json;q=0.5", BUILTIN),
+            Ok((Media::Json, Form::Object))
+        );
+        assert_eq!(
+            form("application/json;q=0.5,application/yaml", BUILTIN),
+            Ok((Media::Yaml, Form::Object))
+        );
     }
 
     #[test]

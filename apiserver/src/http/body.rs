@@ -7,10 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures::Stream;
-use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Frame, SizeHint};
-
-use crate::error::ApiError;
 
 type Frames = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
@@ -74,25 +71,4 @@ impl http_body::Body for Body {
             Inner::Frames(_) => SizeHint::default(),
         }
     }
-}
-
-/// A refusal as an answer: a Status in JSON, or plain text where the real server answers so.
-pub(crate) fn status(error: &ApiError) -> Response<Body> {
-    let code = StatusCode::from_u16(error.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let (content_type, text) = if error.plain_text {
-        ("text/plain; charset=utf-8", error.message.clone())
-    } else {
-        ("application/json", error.to_status().to_string())
-    };
-    let mut response = Response::new(Body::whole(text));
-    *response.status_mut() = code;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    if let Some(seconds) = error.retry_after {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
 }

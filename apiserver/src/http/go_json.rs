@@ -234,7 +234,10 @@ mod tests {
             ("", "unexpected end of JSON input"),
             ("{", "unexpected end of JSON input"),
             ("x", "invalid character 'x' looking for beginning of value"),
-            ("{nope", "invalid character 'n' looking for beginning of object key string"),
+            (
+                "{nope",
+                "invalid character 'n' looking for beginning of object key string",
+            ),
             ("{\"a\":1 \"b\"", "invalid character '\"' after object key:value pair"),
             ("[1 2]", "invalid character '2' after array element"),
             ("{} {}", "invalid character '{' after top-level value"),

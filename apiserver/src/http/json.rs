@@ -38,9 +38,16 @@ pub(crate) fn parse(body: &[u8], twice: Twice) -> Result<Parsed, serde_json::Err
 /// Reads any self-describing format into a JSON value.
 pub(crate) fn collect<'de, D: Deserializer<'de>>(deserializer: D, twice: Twice) -> Result<Parsed, D::Error> {
     let duplicates = RefCell::new(Vec::new());
-    let seed = Node { path: &Path::Root, duplicates: &duplicates, twice };
+    let seed = Node {
+        path: &Path::Root,
+        duplicates: &duplicates,
+        twice,
+    };
     let value = seed.deserialize(deserializer)?;
-    Ok(Parsed { value, duplicates: duplicates.into_inner() })
+    Ok(Parsed {
+        value,
+        duplicates: duplicates.into_inner(),
+    })
 }
 
 /// Every path of a document, in its order: what sorts warnings as the client wrote the fields.
@@ -48,7 +55,11 @@ pub(crate) fn paths_in_order(body: &[u8]) -> Vec<String> {
     let order = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     // A body that does not parse has no order; the caller has parsed it before.
-    let _ = Order { path: &Path::Root, order: &order }.deserialize(&mut deserializer);
+    let _ = Order {
+        path: &Path::Root,
+        order: &order,
+    }
+    .deserialize(&mut deserializer);
     order.into_inner()
 }
 
@@ -103,7 +114,9 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number is out of range"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("a number is out of range"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -130,7 +143,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut items = Vec::new();
         loop {
             let path = Path::Index(self.path, items.len());
-            let seed = Node { path: &path, duplicates: self.duplicates, twice: self.twice };
+            let seed = Node {
+                path: &path,
+                duplicates: self.duplicates,
+                twice: self.twice,
+            };
             match seq.next_element_seed(seed)? {
                 Some(item) => items.push(item),
                 None => return Ok(Value::Array(items)),
@@ -142,7 +159,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut map = Map::new();
         while let Some(Key(key)) = entries.next_key()? {
             let path = Path::Key(self.path, &key);
-            let seed = Node { path: &path, duplicates: self.duplicates, twice: self.twice };
+            let seed = Node {
+                path: &path,
+                duplicates: self.duplicates,
+                twice: self.twice,
+            };
             let value = entries.next_value_seed(seed)?;
             match map.get_mut(&key) {
                 None => {
@@ -251,7 +272,13 @@ impl<'de> Visitor<'de> for Order<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         for index in 0.. {
             let path = Path::Index(self.path, index);
-            if seq.next_element_seed(Order { path: &path, order: self.order })?.is_none() {
+            if seq
+                .next_element_seed(Order {
+                    path: &path,
+                    order: self.order,
+                })?
+                .is_none()
+            {
                 break;
             }
         }
@@ -262,7 +289,10 @@ impl<'de> Visitor<'de> for Order<'_> {
         while let Some(Key(key)) = entries.next_key()? {
             let path = Path::Key(self.path, &key);
             self.order.borrow_mut().push(path.to_string());
-            entries.next_value_seed(Order { path: &path, order: self.order })?;
+            entries.next_value_seed(Order {
+                path: &path,
+                order: self.order,
+            })?;
         }
         Ok(())
     }
@@ -280,7 +310,10 @@ mod tests {
     fn keys_given_twice_are_named_in_order() {
         let parsed = parse(TWICE, Twice::Merge).unwrap();
         assert_eq!(parsed.duplicates, ["data.k", "list[0].a", "data"]);
-        assert_eq!(parsed.value, json!({ "data": { "k": "w", "x": "y" }, "list": [{ "a": 2 }] }));
+        assert_eq!(
+            parsed.value,
+            json!({ "data": { "k": "w", "x": "y" }, "list": [{ "a": 2 }] })
+        );
         assert_eq!(parse(TWICE, Twice::Replace).unwrap().value["data"], json!({ "x": "y" }));
     }
 
@@ -293,6 +326,9 @@ mod tests {
 
     #[test]
     fn paths_come_in_the_order_of_the_document() {
-        assert_eq!(paths_in_order(br#"{"z":[{"b":1}],"a":{"c":2}}"#), ["z", "z[0].b", "a", "a.c"]);
+        assert_eq!(
+            paths_in_order(br#"{"z":[{"b":1}],"a":{"c":2}}"#),
+            ["z", "z[0].b", "a", "a.c"]
+        );
     }
 }

@@ -1,11 +1,25 @@
 //! The way in: TLS and the in-process service, routing, negotiation.
+//!
+//! A request is read ([`incoming`]), authenticated and authorized ([`guard`]), sent to what serves it ([`dispatch`]
+//! and [`resource`]) and its outcome written in the form that the client accepts ([`respond`]).
 
 pub mod body;
 pub mod log;
 pub mod tls;
 
+pub(crate) mod accept;
+pub(crate) mod dispatch;
+pub(crate) mod events;
+pub(crate) mod go_json;
+pub(crate) mod guard;
+pub(crate) mod incoming;
+pub(crate) mod json;
 pub(crate) mod listen;
-pub(crate) mod token;
+pub(crate) mod query;
+pub(crate) mod resource;
+pub(crate) mod respond;
+pub(crate) mod route;
+pub(crate) mod yaml;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +27,13 @@ use std::sync::Arc;
 use ::http::{Request, Response};
 
 use self::body::Body;
+use self::incoming::Incoming;
 use crate::error::ApiError;
 use crate::server::Core;
 
 /// Answers a request in a task of its own; a panic in it becomes a 500.
+///
+/// The task goes on when the caller stops waiting for the answer: what a client asked for happens even if it goes away.
 pub(crate) async fn answer<B>(core: Arc<Core>, request: Request<B>) -> Response<Body>
 where
     B: http_body::Body + Send + 'static,
@@ -24,10 +41,17 @@ where
     B::Error: fmt::Display + Send,
 {
     let handled = tokio::spawn(async move {
-        let _ = (core, request);
-        body::status(&ApiError::new(503, "ServiceUnavailable", "the server is starting"))
+        let incoming = Incoming::read(request).await;
+        dispatch::handle(core, incoming).await
     });
-    handled
-        .await
-        .unwrap_or_else(|_| body::status(&ApiError::internal("the request's handler failed")))
+    match handled.await {
+        Ok(response) => response,
+        Err(error) => {
+            tracing::error!(%error, "the handler of a request failed");
+            respond::error(
+                &ApiError::internal("the handler of the request failed"),
+                accept::Media::Json,
+            )
+        }
+    }
 }

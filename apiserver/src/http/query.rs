@@ -27,9 +27,19 @@ impl Query {
         self.get(name).filter(|value| !value.is_empty())
     }
 
+    /// Replaces a parameter by one value.
+    pub(crate) fn set(&mut self, name: &str, value: String) {
+        self.0.retain(|(n, _)| n != name);
+        self.0.push((name.to_owned(), value));
+    }
+
     /// Every value of a parameter.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
-        self.0.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str()).collect()
+        self.0
+            .iter()
+            .filter(|(n, _)| n == name)
+            .map(|(_, value)| value.as_str())
+            .collect()
     }
 
     /// A boolean parameter: everything but absent, `false` and `0` is true, the empty value included.
@@ -80,6 +90,9 @@ mod tests {
 
     #[test]
     fn malformed_pairs_are_dropped() {
-        assert_eq!(Query::parse("a=%zz&b=%f&c=%ff&d=1;e=2&f=1"), Query(vec![("f".into(), "1".into())]));
+        assert_eq!(
+            Query::parse("a=%zz&b=%f&c=%ff&d=1;e=2&f=1"),
+            Query(vec![("f".into(), "1".into())])
+        );
     }
 }

@@ -33,7 +33,10 @@ impl Route {
     /// The rules are those of `RequestInfoFactory` in k8s.io/apiserver.
     pub(crate) fn parse(method: &str, path: &str, query: &Query) -> Option<Self> {
         let lower = method.to_ascii_lowercase();
-        let mut route = Self { verb: lower.clone(), ..Self::default() };
+        let mut route = Self {
+            verb: lower.clone(),
+            ..Self::default()
+        };
         let mut parts: Vec<String> = Vec::new();
         for part in path.trim_matches('/').split('/') {
             parts.push(unescape(part, false)?.into_owned());
@@ -101,16 +104,30 @@ mod tests {
     #[test]
     fn namespaced_paths_name_all_their_parts() {
         let r = route("PATCH", "/apis/apps/v1/namespaces/x/deployments/a/scale");
-        let shown = (&*r.verb, &*r.group, &*r.version, &*r.resource, &*r.subresource, &*r.namespace, &*r.name);
+        let shown = (
+            &*r.verb,
+            &*r.group,
+            &*r.version,
+            &*r.resource,
+            &*r.subresource,
+            &*r.namespace,
+            &*r.name,
+        );
         assert_eq!(shown, ("patch", "apps", "v1", "deployments", "scale", "x", "a"));
     }
 
     #[test]
     fn a_namespace_is_its_own_namespace() {
         let r = route("PUT", "/api/v1/namespaces/x/finalize");
-        assert_eq!((&*r.resource, &*r.name, &*r.subresource, &*r.namespace), ("namespaces", "x", "finalize", "x"));
+        assert_eq!(
+            (&*r.resource, &*r.name, &*r.subresource, &*r.namespace),
+            ("namespaces", "x", "finalize", "x")
+        );
         let r = route("GET", "/api/v1/namespaces/x");
-        assert_eq!((&*r.verb, &*r.resource, &*r.name, &*r.namespace), ("get", "namespaces", "x", "x"));
+        assert_eq!(
+            (&*r.verb, &*r.resource, &*r.name, &*r.namespace),
+            ("get", "namespaces", "x", "x")
+        );
     }
 
     #[test]

@@ -73,12 +73,19 @@ pub(crate) fn is_stored_form(resource: &Resource) -> bool {
 }
 
 fn check_strategy(resource: &Resource) -> Result<(), ApiError> {
-    let webhook = resource.custom.as_ref().is_some_and(|custom| custom.conversion["strategy"] == "Webhook");
+    let webhook = resource
+        .custom
+        .as_ref()
+        .is_some_and(|custom| custom.conversion["strategy"] == "Webhook");
     if webhook && resource.version != resource.storage_version {
         return Err(ApiError::new(
             500,
             "",
-            format!("conversion webhook for {}, Kind={} cannot be called", resource.api_version(), resource.kind),
+            format!(
+                "conversion webhook for {}, Kind={} cannot be called",
+                resource.api_version(),
+                resource.kind
+            ),
         ));
     }
     Ok(())
@@ -127,7 +134,10 @@ fn hpa_to_v1(object: &mut Value) {
     let mut annotations: Vec<(&str, Value)> = Vec::new();
     if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
         let (cpu, others) = split_metrics(spec.remove("metrics"));
-        if let Some(target) = cpu.as_ref().and_then(|m| m.pointer("/resource/target/averageUtilization")) {
+        if let Some(target) = cpu
+            .as_ref()
+            .and_then(|m| m.pointer("/resource/target/averageUtilization"))
+        {
             spec.insert("targetCPUUtilizationPercentage".to_owned(), target.clone());
         }
         if !others.is_empty() {
@@ -139,13 +149,19 @@ fn hpa_to_v1(object: &mut Value) {
     }
     if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
         let (cpu, others) = split_metrics(status.remove("currentMetrics"));
-        if let Some(current) = cpu.as_ref().and_then(|m| m.pointer("/resource/current/averageUtilization")) {
+        if let Some(current) = cpu
+            .as_ref()
+            .and_then(|m| m.pointer("/resource/current/averageUtilization"))
+        {
             status.insert("currentCPUUtilizationPercentage".to_owned(), current.clone());
         }
         if !others.is_empty() {
             annotations.push((CURRENT_METRICS, Value::Array(others)));
         }
-        if let Some(conditions) = status.remove("conditions").filter(|c| c.as_array().is_some_and(|c| !c.is_empty())) {
+        if let Some(conditions) = status
+            .remove("conditions")
+            .filter(|c| c.as_array().is_some_and(|c| !c.is_empty()))
+        {
             annotations.push((CONDITIONS, conditions));
         }
         for counter in ["currentReplicas", "desiredReplicas"] {
@@ -179,7 +195,10 @@ fn hpa_to_v2(object: &mut Value) {
         let mut all = list(metrics);
         if let Some(target) = spec.remove("targetCPUUtilizationPercentage") {
             let target = json!({ "type": "Utilization", "averageUtilization": target });
-            all.insert(0, json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } }));
+            all.insert(
+                0,
+                json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } }),
+            );
         }
         insert_list(spec, "metrics", all);
         if let Some(behavior) = behavior {
@@ -190,7 +209,10 @@ fn hpa_to_v2(object: &mut Value) {
         let mut all = list(current);
         if let Some(value) = status.remove("currentCPUUtilizationPercentage") {
             let current = json!({ "averageUtilization": value, "averageValue": "0" });
-            all.insert(0, json!({ "type": "Resource", "resource": { "name": "cpu", "current": current } }));
+            all.insert(
+                0,
+                json!({ "type": "Resource", "resource": { "name": "cpu", "current": current } }),
+            );
         }
         insert_list(status, "currentMetrics", all);
         if let Some(conditions) = conditions {
@@ -201,11 +223,13 @@ fn hpa_to_v2(object: &mut Value) {
 
 /// The first metric about CPU utilisation, and the others.
 fn split_metrics(metrics: Option<Value>) -> (Option<Value>, Vec<Value>) {
-    let Some(Value::Array(mut all)) = metrics else { return (None, Vec::new()) };
+    let Some(Value::Array(mut all)) = metrics else {
+        return (None, Vec::new());
+    };
     let cpu = all.iter().position(|metric| {
         let resource = &metric["resource"];
-        let utilization = !resource["target"]["averageUtilization"].is_null()
-            || !resource["current"]["averageUtilization"].is_null();
+        let utilization =
+            !resource["target"]["averageUtilization"].is_null() || !resource["current"]["averageUtilization"].is_null();
         metric["type"] == "Resource" && resource["name"] == "cpu" && utilization
     });
     (cpu.map(|index| all.remove(index)), all)
@@ -233,7 +257,10 @@ mod tests {
         });
         let mut object = original.clone();
         hpa_to_v1(&mut object);
-        assert_eq!(object["spec"], json!({ "maxReplicas": 3, "targetCPUUtilizationPercentage": 80 }));
+        assert_eq!(
+            object["spec"],
+            json!({ "maxReplicas": 3, "targetCPUUtilizationPercentage": 80 })
+        );
         hpa_to_v2(&mut object);
         assert_eq!(object, original);
     }

@@ -31,10 +31,16 @@ const KNOWN: &[(&str, &[Known])] = &[
     ("nodes", &[("spec.unschedulable", &["/spec/unschedulable"])]),
     ("namespaces", &[("status.phase", &["/status/phase"])]),
     ("secrets", &[("type", &["/type"])]),
-    ("services", &[("spec.clusterIP", &["/spec/clusterIP"]), ("spec.type", &["/spec/type"])]),
+    (
+        "services",
+        &[("spec.clusterIP", &["/spec/clusterIP"]), ("spec.type", &["/spec/type"])],
+    ),
     ("replicationcontrollers", &[("status.replicas", &["/status/replicas"])]),
     ("jobs.batch", &[("status.successful", &["/status/succeeded"])]),
-    ("certificatesigningrequests.certificates.k8s.io", &[("spec.signerName", &["/spec/signerName"])]),
+    (
+        "certificatesigningrequests.certificates.k8s.io",
+        &[("spec.signerName", &["/spec/signerName"])],
+    ),
     (
         "events",
         &[
@@ -77,7 +83,10 @@ const EVENT_NAMES: &[(&str, &str)] = &[
 
 /// The names of all known fields, made once and shared by every stored object.
 static NAMES: LazyLock<Vec<Arc<str>>> = LazyLock::new(|| {
-    let mut names: Vec<&str> = KNOWN.iter().flat_map(|(_, fields)| fields.iter().map(|(name, _)| *name)).collect();
+    let mut names: Vec<&str> = KNOWN
+        .iter()
+        .flat_map(|(_, fields)| fields.iter().map(|(name, _)| *name))
+        .collect();
     names.sort_unstable();
     names.dedup();
     names.into_iter().map(Arc::from).collect()
@@ -105,9 +114,8 @@ impl FieldSelector {
             let (field, value, equal) = split_term(term).ok_or_else(|| {
                 ApiError::bad_request(format!("invalid selector: '{text}'; can't understand '{term}'"))
             })?;
-            let value = unescape(value).ok_or_else(|| {
-                ApiError::bad_request(format!("invalid field selector: invalid escape in {value:?}"))
-            })?;
+            let value = unescape(value)
+                .ok_or_else(|| ApiError::bad_request(format!("invalid field selector: invalid escape in {value:?}")))?;
             let field = stored_name(resource, field)?;
             requirements.push(Requirement { field, value, equal });
         }
@@ -126,7 +134,10 @@ impl FieldSelector {
 
     /// The value that the field must have, if the selector demands one.
     pub(crate) fn demanded(&self, field: &str) -> Option<&str> {
-        self.0.iter().find(|r| r.equal && r.field == field).map(|r| r.value.as_str())
+        self.0
+            .iter()
+            .find(|r| r.equal && r.field == field)
+            .map(|r| r.value.as_str())
     }
 
     /// A selectable field other than name and namespace and the value that it must have: what watchers are indexed by.
@@ -144,34 +155,61 @@ pub(crate) fn values(resource: &Resource, object: &Value) -> Vec<(Arc<str>, Stri
         return custom
             .selectable_fields
             .iter()
-            .map(|path| (path.trim_start_matches('.').into(), shown(jsonpath::first(object, path))))
+            .map(|path| {
+                (
+                    path.trim_start_matches('.').into(),
+                    shown(jsonpath::first(object, path)),
+                )
+            })
             .collect();
     }
-    let Some(known) = known(resource) else { return Vec::new() };
+    let Some(known) = known(resource) else {
+        return Vec::new();
+    };
     known
         .iter()
         .filter_map(|(name, paths)| {
             let index = NAMES.binary_search_by(|n| (**n).cmp(name)).ok()?;
-            let value = paths.iter().map(|path| shown(object.pointer(path))).find(|value| !value.is_empty());
-            let absent = || ABSENT.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value).to_owned();
+            let value = paths
+                .iter()
+                .map(|path| shown(object.pointer(path)))
+                .find(|value| !value.is_empty());
+            let absent = || {
+                ABSENT
+                    .iter()
+                    .find(|(n, _)| n == name)
+                    .map_or("", |(_, value)| value)
+                    .to_owned()
+            };
             Some((Arc::clone(&NAMES[index]), value.unwrap_or_else(absent)))
         })
         .collect()
 }
 
 fn known(resource: &Resource) -> Option<&'static [Known]> {
-    KNOWN.iter().find(|(name, _)| *name == &*resource.stored_under).map(|(_, fields)| *fields)
+    KNOWN
+        .iter()
+        .find(|(name, _)| *name == &*resource.stored_under)
+        .map(|(_, fields)| *fields)
 }
 
 /// The name under which storage keeps a field, if this version of the resource lets it be selected.
 fn stored_name(resource: &Resource, field: &str) -> Result<String, ApiError> {
     let unsupported = || ApiError::bad_request(format!("field label not supported: {field}"));
-    if field == "metadata.name" || (field == "metadata.namespace" && (resource.namespaced || resource.custom.is_none())) {
+    if field == "metadata.name" || (field == "metadata.namespace" && (resource.namespaced || resource.custom.is_none()))
+    {
         return Ok(field.to_owned());
     }
     if let Some(custom) = &resource.custom {
-        let selectable = custom.selectable_fields.iter().any(|path| path.trim_start_matches('.') == field);
-        return if selectable { Ok(field.to_owned()) } else { Err(unsupported()) };
+        let selectable = custom
+            .selectable_fields
+            .iter()
+            .any(|path| path.trim_start_matches('.') == field);
+        return if selectable {
+            Ok(field.to_owned())
+        } else {
+            Err(unsupported())
+        };
     }
     let Some(known) = known(resource) else {
         return Err(ApiError::bad_request(format!(
@@ -179,13 +217,20 @@ fn stored_name(resource: &Resource, field: &str) -> Result<String, ApiError> {
         )));
     };
     if &*resource.stored_under == "events" && !resource.group.is_empty() {
-        let stored = EVENT_NAMES.iter().find(|(name, _)| *name == field).ok_or_else(unsupported)?;
+        let stored = EVENT_NAMES
+            .iter()
+            .find(|(name, _)| *name == field)
+            .ok_or_else(unsupported)?;
         return Ok(stored.1.to_owned());
     }
     if field == "name" && &*resource.stored_under == "namespaces" {
         return Ok("metadata.name".to_owned());
     }
-    if known.iter().any(|(name, _)| *name == field) { Ok(field.to_owned()) } else { Err(unsupported()) }
+    if known.iter().any(|(name, _)| *name == field) {
+        Ok(field.to_owned())
+    } else {
+        Err(unsupported())
+    }
 }
 
 /// A scalar as a selector compares it.

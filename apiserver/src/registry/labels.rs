@@ -40,7 +40,10 @@ impl LabelSelector {
     /// # Errors
     /// 400 with the recorded words.
     pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
-        let mut parser = Parser { tokens: tokens(text), at: 0 };
+        let mut parser = Parser {
+            tokens: tokens(text),
+            at: 0,
+        };
         parser.selector().map(Self).map_err(ApiError::bad_request)
     }
 
@@ -51,7 +54,9 @@ impl LabelSelector {
 
     /// Whether the object's labels fulfil every requirement.
     pub(crate) fn matches(&self, object: &Stored) -> bool {
-        self.0.iter().all(|requirement| requirement.holds(object.label(&requirement.key)))
+        self.0
+            .iter()
+            .all(|requirement| requirement.holds(object.label(&requirement.key)))
     }
 
     /// A label and the value that it must have, if the selector demands one: what watchers are indexed by.
@@ -99,9 +104,15 @@ fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let symbol = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)).copied().unwrap_or_default();
+        let symbol = SYMBOLS
+            .iter()
+            .find(|symbol| rest.starts_with(**symbol))
+            .copied()
+            .unwrap_or_default();
         if symbol.is_empty() {
-            let end = rest.find(|c: char| c.is_whitespace() || "=!(),><".contains(c)).unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| c.is_whitespace() || "=!(),><".contains(c))
+                .unwrap_or(rest.len());
             tokens.push(Token::Word(rest[..end].to_owned()));
             rest = &rest[end..];
         } else {
@@ -137,7 +148,9 @@ impl Parser {
         loop {
             match self.peek() {
                 Token::Word(_) | Token::Symbol("!") => {
-                    let requirement = self.requirement().map_err(|why| format!("unable to parse requirement: {why}"))?;
+                    let requirement = self
+                        .requirement()
+                        .map_err(|why| format!("unable to parse requirement: {why}"))?;
                     requirements.push(requirement);
                     match self.next() {
                         Token::End => return Ok(requirements),
@@ -150,7 +163,10 @@ impl Parser {
                 }
                 Token::End => return Ok(requirements),
                 other => {
-                    return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text()));
+                    return Err(format!(
+                        "found '{}', expected: !, identifier, or 'end of string'",
+                        other.text()
+                    ));
                 }
             }
         }
@@ -167,10 +183,18 @@ impl Parser {
         };
         check_key(&key)?;
         if absent {
-            return Ok(Requirement { key, test: Test::Absent });
+            return Ok(Requirement {
+                key,
+                test: Test::Absent,
+            });
         }
         let operator = match self.peek() {
-            Token::End | Token::Symbol(",") => return Ok(Requirement { key, test: Test::Exists }),
+            Token::End | Token::Symbol(",") => {
+                return Ok(Requirement {
+                    key,
+                    test: Test::Exists,
+                });
+            }
             other => other.text().to_owned(),
         };
         self.next();
@@ -258,7 +282,9 @@ fn number(text: &str) -> Parsed<i64> {
 }
 
 fn check_key(key: &str) -> Parsed<()> {
-    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    let (prefix, name) = key
+        .split_once('/')
+        .map_or((None, key), |(prefix, name)| (Some(prefix), name));
     let why = if prefix == Some("") {
         Some("prefix part must be non-empty".to_owned())
     } else if prefix.is_some_and(|prefix| !is_subdomain(prefix)) {
@@ -290,7 +316,9 @@ fn is_name(text: &str) -> bool {
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     edge(text.chars().next())
         && edge(text.chars().next_back())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
 fn is_subdomain(text: &str) -> bool {
@@ -313,7 +341,9 @@ mod tests {
 
     fn selects(selector: &str, labels: serde_json::Value) -> bool {
         let object = json!({ "metadata": { "name": "a", "labels": labels } });
-        let stored = Store::new(8).insert(Draft::new(Key::new("x", "", "a"), &object, Vec::new(), 0)).unwrap();
+        let stored = Store::new(8)
+            .insert(Draft::new(Key::new("x", "", "a"), &object, Vec::new(), 0))
+            .unwrap();
         LabelSelector::parse(selector).unwrap().matches(&stored)
     }
 
@@ -345,7 +375,10 @@ mod tests {
 
     #[test]
     fn faults_are_named() {
-        assert_eq!(refused("a in ("), "unable to parse requirement: found '', expected: ',', ')' or identifier");
+        assert_eq!(
+            refused("a in ("),
+            "unable to parse requirement: found '', expected: ',', ')' or identifier"
+        );
         assert_eq!(refused("a=b=c"), "found '=', expected: ',' or 'end of string'");
         assert!(refused("-a=b").starts_with("unable to parse requirement: <nil>: Invalid value: \"-a\": name part"));
         assert!(refused("a=-b").contains("values[0][a]: Invalid value: \"-b\": a valid label"));

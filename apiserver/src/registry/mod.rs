@@ -4,6 +4,7 @@
 //! run the steps of the real server in its order (`create`, `update`, `patch`, `delete`), with what differs
 //! between kinds behind [`strategy`].
 
+pub(crate) mod bootstrap;
 pub(crate) mod convert;
 pub(crate) mod create;
 pub(crate) mod decode;
@@ -15,8 +16,11 @@ pub(crate) mod loopback;
 pub(crate) mod options;
 pub(crate) mod page;
 pub(crate) mod patch;
+pub(crate) mod pods;
 pub(crate) mod read;
+pub(crate) mod scale;
 pub(crate) mod shape;
+pub(crate) mod special;
 pub(crate) mod strategy;
 pub(crate) mod traits;
 pub(crate) mod update;
@@ -53,7 +57,11 @@ pub(crate) struct Scope {
 impl Scope {
     /// The same request for another object of the resource.
     pub(crate) fn named(&self, namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.to_owned(), name: name.to_owned(), ..self.clone() }
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            ..self.clone()
+        }
     }
 }
 
@@ -68,13 +76,23 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn ok(shown: Shown) -> Self {
-        Self { code: 200, shown, warnings: Vec::new() }
+        Self {
+            code: 200,
+            shown,
+            warnings: Vec::new(),
+        }
     }
 }
 
 /// The default field manager: the User-Agent up to the first slash, printable characters only.
 pub(crate) fn manager_of(user_agent: &str) -> String {
-    let name: String =
-        user_agent.split('/').next().unwrap_or_default().chars().filter(|c| !c.is_control()).take(128).collect();
+    let name: String = user_agent
+        .split('/')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(128)
+        .collect();
     if name.is_empty() { "unknown".to_owned() } else { name }
 }

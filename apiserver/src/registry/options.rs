@@ -69,7 +69,13 @@ impl WriteOptions {
         if let Some(force) = force {
             object.insert("force".into(), force.into());
         }
-        Ok(Self { dry_run: !dry_run.is_empty(), field_manager, validation, force, object: Value::Object(object) })
+        Ok(Self {
+            dry_run: !dry_run.is_empty(),
+            field_manager,
+            validation,
+            force,
+            object: Value::Object(object),
+        })
     }
 
     /// Reads the options of a patch, and checks what apply demands of them and forbids others.
@@ -91,7 +97,12 @@ impl WriteOptions {
             Err(error) if causes.is_empty() => Err(error),
             Err(error) => {
                 // Both sets of faults belong in one answer.
-                let more = error.details.as_ref().and_then(|d| d["causes"].as_array()).cloned().unwrap_or_default();
+                let more = error
+                    .details
+                    .as_ref()
+                    .and_then(|d| d["causes"].as_array())
+                    .cloned()
+                    .unwrap_or_default();
                 causes.extend(more.iter().map(|cause| Cause {
                     reason: if cause["reason"] == "FieldValueNotSupported" {
                         "FieldValueNotSupported"
@@ -178,9 +189,11 @@ impl DeleteOptions {
         let mut causes = Vec::new();
         let dry_run: Vec<&str> = match &object["dryRun"] {
             Value::Null => Vec::new(),
-            Value::Array(items) => {
-                items.iter().map(Value::as_str).collect::<Option<_>>().ok_or_else(|| wrong("dryRun"))?
-            }
+            Value::Array(items) => items
+                .iter()
+                .map(Value::as_str)
+                .collect::<Option<_>>()
+                .ok_or_else(|| wrong("dryRun"))?,
             _ => return Err(wrong("dryRun")),
         };
         check_dry_run(&dry_run, &mut causes);
@@ -207,7 +220,15 @@ impl DeleteOptions {
         let preconditions = &object["preconditions"];
         let uid = text(&preconditions["uid"], "preconditions.uid")?;
         let resource_version = text(&preconditions["resourceVersion"], "preconditions.resourceVersion")?;
-        Ok(Self { dry_run, grace_period, propagation, orphan_dependents, uid, resource_version, object })
+        Ok(Self {
+            dry_run,
+            grace_period,
+            propagation,
+            orphan_dependents,
+            uid,
+            resource_version,
+            object,
+        })
     }
 }
 
@@ -274,9 +295,22 @@ mod tests {
     fn delete_options_know_three_policies() {
         let query = Query::parse("propagationPolicy=Foreground&gracePeriodSeconds=3");
         let options = DeleteOptions::from_query(&query).unwrap();
-        assert_eq!((options.propagation, options.grace_period), (Some(Propagation::Foreground), Some(3)));
-        assert_eq!(DeleteOptions::from_query(&Query::parse("propagationPolicy=x")).unwrap_err().code, 422);
-        assert_eq!(DeleteOptions::from_query(&Query::parse("gracePeriodSeconds=x")).unwrap_err().code, 400);
+        assert_eq!(
+            (options.propagation, options.grace_period),
+            (Some(Propagation::Foreground), Some(3))
+        );
+        assert_eq!(
+            DeleteOptions::from_query(&Query::parse("propagationPolicy=x"))
+                .unwrap_err()
+                .code,
+            422
+        );
+        assert_eq!(
+            DeleteOptions::from_query(&Query::parse("gracePeriodSeconds=x"))
+                .unwrap_err()
+                .code,
+            400
+        );
         let both = json!({ "propagationPolicy": "Orphan", "orphanDependents": true });
         assert_eq!(DeleteOptions::from_object(both).unwrap_err().code, 422);
     }

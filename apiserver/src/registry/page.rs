@@ -19,7 +19,10 @@ pub(crate) struct Token {
 impl Token {
     /// The token that goes on after `last`.
     pub(crate) fn after(last: &Stored, all_namespaces: bool, revision: i64) -> Self {
-        Self { revision, start: format!("{}\0", position(last, all_namespaces)) }
+        Self {
+            revision,
+            start: format!("{}\0", position(last, all_namespaces)),
+        }
     }
 
     /// Reads a `continue` parameter.
@@ -27,18 +30,24 @@ impl Token {
     /// # Errors
     /// 400 with the recorded words.
     pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
-        let bad = |why: &str| ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-        let bytes = URL_SAFE_NO_PAD.decode(text).or_else(|_| URL_SAFE.decode(text)).map_err(|error| {
-            let at = match error {
-                base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => at,
-                _ => text.len(),
-            };
-            bad(&format!("illegal base64 data at input byte {at}"))
-        })?;
+        let bad =
+            |why: &str| ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text)
+            .or_else(|_| URL_SAFE.decode(text))
+            .map_err(|error| {
+                let at = match error {
+                    base64::DecodeError::InvalidByte(at, _) => at,
+                    _ => text.len(),
+                };
+                bad(&format!("illegal base64 data at input byte {at}"))
+            })?;
         let token: Value = serde_json::from_slice(&bytes).map_err(|_| bad(&crate::http::go_json::complaint(&bytes)))?;
         let version = token["v"].as_str().unwrap_or_default();
         if version != "meta.k8s.io/v1" {
-            return Err(bad(&format!("server does not recognize this encoded version {version}")));
+            return Err(bad(&format!(
+                "server does not recognize this encoded version {version}"
+            )));
         }
         let start = token["start"].as_str().unwrap_or_default();
         let revision = token["rv"].as_i64().unwrap_or_default();
@@ -51,7 +60,10 @@ impl Token {
         if start.split('/').any(|part| part == "..") {
             return Err(bad(&start.to_owned()));
         }
-        Ok(Self { revision, start: start.to_owned() })
+        Ok(Self {
+            revision,
+            start: start.to_owned(),
+        })
     }
 
     /// The token as the wire has it.
@@ -82,7 +94,10 @@ mod tests {
 
     #[test]
     fn tokens_survive_the_wire() {
-        let token = Token { revision: -1, start: "x/a\0".into() };
+        let token = Token {
+            revision: -1,
+            start: "x/a\0".into(),
+        };
         assert_eq!(Token::parse(&token.encode()).unwrap(), token);
     }
 

@@ -105,7 +105,11 @@ impl Selectors {
 /// 400 for options that cannot be read, 422 for those that contradict each other, 410 for a revision that history no
 /// longer reaches, 504 for one that is not reached yet.
 pub(crate) async fn list(scope: &Scope, query: &Query) -> Result<List, ApiError> {
-    let limit = query.given("limit").map(integer).transpose()?.filter(|limit| *limit > 0);
+    let limit = query
+        .given("limit")
+        .map(integer)
+        .transpose()?
+        .filter(|limit| *limit > 0);
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
     let selectors = Selectors::parse(scope, query)?;
     check_options(query)?;
@@ -114,7 +118,9 @@ pub(crate) async fn list(scope: &Scope, query: &Query) -> Result<List, ApiError>
     if let Some(token) = query.given("continue") {
         let token = Token::parse(token)?;
         if !matches!(resource_version, "" | "0") {
-            return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
+            return Err(ApiError::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
         }
         return next_page(scope, &token, limit, &selectors);
     }
@@ -125,9 +131,9 @@ pub(crate) async fn list(scope: &Scope, query: &Query) -> Result<List, ApiError>
         let limit = limit.filter(|_| resource_version.is_empty());
         return Ok(page(view, None, limit, &selectors, namespace.is_none()));
     }
-    let revision: u64 = resource_version.parse().map_err(|_| {
-        ApiError::bad_request(format!("invalid resource version: {}", not_a_number(resource_version)))
-    })?;
+    let revision: u64 = resource_version
+        .parse()
+        .map_err(|_| ApiError::bad_request(format!("invalid resource version: {}", not_a_number(resource_version))))?;
     wait_for(&scope.core, revision).await?;
     let exact = match query.get("resourceVersionMatch").unwrap_or_default() {
         "Exact" => true,
@@ -160,17 +166,15 @@ pub(crate) fn not_a_number(text: &str) -> String {
     format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax")
 }
 
-fn next_page(
-    scope: &Scope,
-    token: &Token,
-    limit: Option<usize>,
-    selectors: &Selectors,
-) -> Result<List, ApiError> {
+fn next_page(scope: &Scope, token: &Token, limit: Option<usize>, selectors: &Selectors) -> Result<List, ApiError> {
     let namespace = (!scope.namespace.is_empty()).then_some(scope.namespace.as_str());
     let (store, name) = (&scope.core.store, &scope.resource.stored_under);
     let view = match u64::try_from(token.revision) {
         Ok(revision) => store.view_at(name, namespace, revision).map_err(|_: Expired| {
-            let fresh = Token { revision: -1, start: token.start.clone() };
+            let fresh = Token {
+                revision: -1,
+                start: token.start.clone(),
+            };
             let mut error = ApiError::new(
                 410,
                 "Expired",
@@ -189,13 +193,7 @@ fn next_page(
 }
 
 /// Cuts a page out of a view. Whether more follows is judged before the selectors, as the real server does.
-fn page(
-    view: View,
-    from: Option<&Token>,
-    limit: Option<usize>,
-    selectors: &Selectors,
-    all_namespaces: bool,
-) -> List {
+fn page(view: View, from: Option<&Token>, limit: Option<usize>, selectors: &Selectors, all_namespaces: bool) -> List {
     let everything = selectors.is_everything();
     let View { revision, mut objects } = view;
     if let Some(token) = from {
@@ -203,7 +201,12 @@ fn page(
         objects.drain(..first);
     }
     if everything && limit.is_none_or(|limit| objects.len() <= limit) {
-        return List { objects, revision, token: None, remaining: None };
+        return List {
+            objects,
+            revision,
+            token: None,
+            remaining: None,
+        };
     }
     let total = objects.len();
     let mut shown = Vec::new();
@@ -217,10 +220,20 @@ fn page(
             let at = i64::try_from(revision).unwrap_or(i64::MAX);
             let token = shown.last().map(|last| Token::after(last, all_namespaces, at));
             let remaining = everything.then(|| total - seen);
-            return List { objects: shown, revision, token, remaining };
+            return List {
+                objects: shown,
+                revision,
+                token,
+                remaining,
+            };
         }
     }
-    List { objects: shown, revision, token: None, remaining: None }
+    List {
+        objects: shown,
+        revision,
+        token: None,
+        remaining: None,
+    }
 }
 
 fn check_options(query: &Query) -> Result<(), ApiError> {
@@ -230,13 +243,23 @@ fn check_options(query: &Query) -> Result<(), ApiError> {
     let matching = query.get(field).unwrap_or_default();
     if !matching.is_empty() {
         if resource_version.is_empty() {
-            causes.push(Cause::forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+            causes.push(Cause::forbidden(
+                field,
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            ));
         }
         if query.given("continue").is_some() {
-            causes.push(Cause::forbidden(field, "resourceVersionMatch is forbidden when continue is provided"));
+            causes.push(Cause::forbidden(
+                field,
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
         }
         if !matches!(matching, "Exact" | "NotOlderThan") {
-            causes.push(Cause::unsupported(field, &json!(matching), &["Exact", "NotOlderThan", ""]));
+            causes.push(Cause::unsupported(
+                field,
+                &json!(matching),
+                &["Exact", "NotOlderThan", ""],
+            ));
         }
         if matching == "Exact" && resource_version == "0" {
             let detail = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
@@ -244,9 +267,16 @@ fn check_options(query: &Query) -> Result<(), ApiError> {
         }
     }
     if query.flag("sendInitialEvents").is_some() {
-        causes.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+        causes.push(Cause::forbidden(
+            "sendInitialEvents",
+            "sendInitialEvents is forbidden for list",
+        ));
     }
-    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &causes)) }
+    if causes.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &causes))
+    }
 }
 
 fn too_old_list() -> ApiError {
@@ -258,7 +288,10 @@ fn too_old_list() -> ApiError {
 /// # Errors
 /// 500 when a conversion fails.
 pub(crate) fn values(scope: &Scope, list: &List) -> Result<Vec<Value>, ApiError> {
-    list.objects.iter().map(|object| shape::value(&scope.resource, object)).collect()
+    list.objects
+        .iter()
+        .map(|object| shape::value(&scope.resource, object))
+        .collect()
 }
 
 /// The list as one value.

@@ -34,7 +34,10 @@ impl Shown {
 
 /// The state of a resource's definition that objects are stored under.
 pub(crate) fn schema_state(resource: &Resource) -> u64 {
-    resource.custom.as_ref().map_or(0, |custom| custom.definition_generation)
+    resource
+        .custom
+        .as_ref()
+        .map_or(0, |custom| custom.definition_generation)
 }
 
 /// Whether the stored text is what a request in this version answers.
@@ -85,5 +88,9 @@ pub(crate) fn reshape(resource: &Resource, stored: &Stored, mut object: Value) -
 
 fn schema_of<'a>(resource: &'a Resource, version: &str) -> Option<&'a Schema> {
     let custom = resource.custom.as_ref()?;
-    custom.versions.iter().find(|(name, _)| name == version).map(|(_, schema)| &**schema)
+    custom
+        .versions
+        .iter()
+        .find(|(name, _)| name == version)
+        .map(|(_, schema)| &**schema)
 }

@@ -62,8 +62,10 @@ const DELETE_ANSWERS_OBJECT: &[&str] = &[
 ];
 
 /// Kinds whose generation follows parts of the metadata.
-const GENERATION_METADATA: &[(&str, &[&str])] =
-    &[("deployments.apps", &["annotations"]), ("endpointslices.discovery.k8s.io", &["labels", "annotations"])];
+const GENERATION_METADATA: &[(&str, &[&str])] = &[
+    ("deployments.apps", &["annotations"]),
+    ("endpointslices.discovery.k8s.io", &["labels", "annotations"]),
+];
 
 impl Traits {
     /// The traits of a kind; custom resources have the strictest.
@@ -88,6 +90,10 @@ mod tests {
 
     #[test]
     fn the_tables_are_sorted() {
-        assert!([CONDITIONAL, CREATE_ON_UPDATE, DELETE_ANSWERS_OBJECT].iter().all(|table| table.is_sorted()));
+        assert!(
+            [CONDITIONAL, CREATE_ON_UPDATE, DELETE_ANSWERS_OBJECT]
+                .iter()
+                .all(|table| table.is_sorted())
+        );
     }
 }

@@ -87,7 +87,11 @@ impl<F: EventForm> Watch<F> {
     /// # Errors
     /// 400 and 422 for bad options, 500 for a resourceVersion that is no number.
     pub(crate) fn new(scope: Scope, query: &Query, form: F) -> Result<Self, ApiError> {
-        let timeout = query.given("timeoutSeconds").map(integer).transpose()?.and_then(|t| u64::try_from(t).ok());
+        let timeout = query
+            .given("timeoutSeconds")
+            .map(integer)
+            .transpose()?
+            .and_then(|t| u64::try_from(t).ok());
         let selectors = Selectors::parse(&scope, query)?;
         let text = query.get("resourceVersion").unwrap_or_default();
         let unset = matches!(text, "" | "0");
@@ -103,11 +107,20 @@ impl<F: EventForm> Watch<F> {
             (Some(false), true) => Start::After(scope.core.store.revision()),
             (_, false) => Start::After(revision),
         };
-        let seconds = timeout.filter(|t| *t > 0).unwrap_or_else(|| DEFAULT_LIFE + scope.core.clock.next_u64() % DEFAULT_LIFE);
+        let seconds = timeout
+            .filter(|t| *t > 0)
+            .unwrap_or_else(|| DEFAULT_LIFE + scope.core.clock.next_u64() % DEFAULT_LIFE);
         // Longer than any test or process lives, and still within the clock's range.
         let life = Duration::from_secs(seconds.min(10 * 365 * 86_400));
         let bookmarks = query.flag("allowWatchBookmarks") == Some(true);
-        Ok(Self { scope, selectors, form, bookmarks, deadline: Instant::now() + life, start })
+        Ok(Self {
+            scope,
+            selectors,
+            form,
+            bookmarks,
+            deadline: Instant::now() + life,
+            start,
+        })
     }
 
     /// The events, one JSON text and a newline each. Ends at the deadline, with the resource, or when its reader falls
@@ -232,9 +245,9 @@ impl<F: EventForm> Events<F> {
             (None, None) => return None,
         };
         match self.form.shared() {
-            Some(form) => Some(
-                change.frame(kind, form, || frame(kind, self.form.object(&self.scope, object, change.revision))),
-            ),
+            Some(form) => Some(change.frame(kind, form, || {
+                frame(kind, self.form.object(&self.scope, object, change.revision))
+            })),
             None => Some(frame(kind, self.form.object(&self.scope, object, change.revision))),
         }
     }
@@ -319,7 +332,10 @@ fn check_options(query: &Query, asked: Option<bool>, unset: bool) -> Result<(), 
     let implied = asked.is_none() && unset && given.is_empty();
     let matching = if implied { "NotOlderThan" } else { given };
     if asked.is_some() && matching != "NotOlderThan" {
-        causes.push(Cause::forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+        causes.push(Cause::forbidden(
+            field,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ));
     }
     if !matching.is_empty() {
         if asked.is_none() && !implied {
@@ -327,11 +343,18 @@ fn check_options(query: &Query, asked: Option<bool>, unset: bool) -> Result<(), 
             causes.push(Cause::forbidden(field, detail));
         }
         if query.given("continue").is_some() {
-            causes.push(Cause::forbidden(field, "resourceVersionMatch is forbidden when continue is provided"));
+            causes.push(Cause::forbidden(
+                field,
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
         }
         if matching != "NotOlderThan" {
             causes.push(Cause::unsupported(field, &json!(matching), &["NotOlderThan"]));
         }
     }
-    if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &causes)) }
+    if causes.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &causes))
+    }
 }

@@ -1,0 +1,102 @@
+//! From a request to what serves it.
+
+use std::sync::Arc;
+
+use http::{HeaderValue, Method, Response, header};
+
+use super::accept;
+use super::body::Body;
+use super::guard;
+use super::incoming::Incoming;
+use super::log::RequestRecord;
+use super::resource;
+use super::respond;
+use super::route::Route;
+use crate::access::User;
+use crate::discovery::{self, Ask};
+use crate::error::ApiError;
+use crate::server::Core;
+
+/// Answers a request that was read.
+pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> Response<Body> {
+    let media = accept::for_errors(&incoming.accept());
+    let Some(route) = Route::parse(incoming.method.as_str(), &incoming.path, &incoming.query) else {
+        let error = ApiError::bad_request(format!("the path {:?} has a malformed escape", incoming.path));
+        return respond::error(&error, media);
+    };
+    let mut name = String::new();
+    let answer = match guard::admit(&core, &incoming, &route) {
+        Ok(user) => {
+            name.clone_from(&user.name);
+            serve(&core, &incoming, &route, user).await
+        }
+        Err(error) => Err(error),
+    };
+    let mut response = answer.unwrap_or_else(|error| respond::error(&error, media));
+    response
+        .headers_mut()
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-cache, private"));
+    let code = response.status().as_u16();
+    core.logs.tell(|| RequestRecord {
+        user_agent: incoming.header(&header::USER_AGENT).to_owned(),
+        user: name,
+        verb: route.verb,
+        group: route.group,
+        version: route.version,
+        resource: route.resource,
+        subresource: route.subresource,
+        namespace: route.namespace,
+        name: route.name,
+        path: incoming.path.clone(),
+        code,
+    });
+    response
+}
+
+async fn serve(core: &Arc<Core>, incoming: &Incoming, route: &Route, user: User) -> Result<Response<Body>, ApiError> {
+    if route.is_resource {
+        return Box::pin(resource::serve(core, incoming, route, user)).await;
+    }
+    let path = incoming.path.strip_suffix('/').unwrap_or(&incoming.path);
+    match (&incoming.method, path) {
+        (&Method::POST, "/kubewright/compact") => {
+            core.store.compact();
+            Ok(respond::text(200, "text/plain; charset=utf-8", "ok"))
+        }
+        (
+            &Method::GET | &Method::HEAD,
+            "/healthz" | "/livez" | "/readyz" | "/healthz/ping" | "/livez/ping" | "/readyz/ping",
+        ) => Ok(respond::text(200, "text/plain; charset=utf-8", "ok")),
+        (&Method::GET | &Method::HEAD, _) => document(core, incoming, route),
+        _ if path.starts_with("/api") => Err(ApiError::method_not_allowed()),
+        _ => Err(ApiError::page_not_found()),
+    }
+}
+
+/// Discovery and OpenAPI documents.
+fn document(core: &Core, incoming: &Incoming, route: &Route) -> Result<Response<Body>, ApiError> {
+    let catalog = core.catalog();
+    let resources: Vec<_> = catalog.iter().cloned().collect();
+    let accept = incoming.accept();
+    let ask = Ask {
+        path: &incoming.path,
+        query: &incoming.query_text,
+        accept: &accept,
+        if_none_match: incoming.header(&header::IF_NONE_MATCH),
+    };
+    if let Some(answer) = discovery::respond(&resources, &ask) {
+        return answer.map(respond::document);
+    }
+    Err(no_such_path(core, route))
+}
+
+/// 404 as the real server words it: a Status inside the groups of built-in kinds, plain text elsewhere.
+pub(crate) fn no_such_path(core: &Core, route: &Route) -> ApiError {
+    let known = !route.version.is_empty() && core.has_builtin_group(&route.group);
+    if known {
+        ApiError::no_such_path()
+    } else {
+        ApiError::page_not_found()
+    }
+}

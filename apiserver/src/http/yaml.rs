@@ -1,0 +1,162 @@
+//! YAML bodies and answers, in the dialect of Kubernetes: YAML 1.1 booleans, only the first document.
+
+use serde_json::Value;
+
+use super::json::{Parsed, Twice, collect};
+
+/// Parses the first document of a body.
+///
+/// # Errors
+/// What is wrong with the text.
+pub(crate) fn parse(text: &[u8], twice: Twice) -> Result<Parsed, String> {
+    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+    let options = serde_saphyr::options! {
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
+    };
+    serde_saphyr::with_deserializer_from_str_with_options(first_document(text), options, |deserializer| {
+        collect(deserializer, twice)
+    })
+    .map_err(|error| error.to_string())
+}
+
+/// Writes a value as the real server does: keys sorted, lists not indented.
+pub(crate) fn write(value: &Value) -> String {
+    let mut text = String::new();
+    block(value, 0, &mut text);
+    text
+}
+
+fn first_document(text: &str) -> &str {
+    let body = text.strip_prefix("---\n").unwrap_or(text);
+    body.split_once("\n---").map_or(body, |(first, _)| first)
+}
+
+fn block(value: &Value, depth: usize, text: &mut String) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            for (index, (key, value)) in map.iter().enumerate() {
+                if index > 0 {
+                    indent(depth, text);
+                }
+                text.push_str(&scalar(key, depth));
+                text.push(':');
+                member(value, depth, text);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    indent(depth, text);
+                }
+                text.push_str("- ");
+                block(item, depth + 1, text);
+            }
+        }
+        Value::Object(_) => text.push_str("{}\n"),
+        Value::Array(_) => text.push_str("[]\n"),
+        Value::String(word) => {
+            text.push_str(&scalar(word, depth));
+            text.push('\n');
+        }
+        other => {
+            text.push_str(&other.to_string());
+            text.push('\n');
+        }
+    }
+}
+
+/// What follows a key: on the same line for scalars and empty containers, else below it.
+fn member(value: &Value, depth: usize, text: &mut String) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            text.push('\n');
+            indent(depth + 1, text);
+            block(value, depth + 1, text);
+        }
+        Value::Array(items) if !items.is_empty() => {
+            text.push('\n');
+            indent(depth, text);
+            block(value, depth, text);
+        }
+        _ => {
+            text.push(' ');
+            block(value, depth, text);
+        }
+    }
+}
+
+fn indent(depth: usize, text: &mut String) {
+    for _ in 0..depth {
+        text.push_str("  ");
+    }
+}
+
+/// A text as a YAML scalar: plain where that reads back as the same text, else quoted or as a literal block.
+fn scalar(word: &str, depth: usize) -> String {
+    if word.contains('\n') && !word.starts_with([' ', '\n']) && word.chars().all(|c| c == '\n' || !c.is_control()) {
+        let chomping = match word.len() - word.trim_end_matches('\n').len() {
+            0 => "-",
+            1 => "",
+            _ => "+",
+        };
+        let mut block = format!("|{chomping}");
+        for line in word.strip_suffix('\n').unwrap_or(word).split('\n') {
+            block.push('\n');
+            if !line.is_empty() {
+                indent(depth + 1, &mut block);
+                block.push_str(line);
+            }
+        }
+        return block;
+    }
+    if is_plain(word) {
+        word.to_owned()
+    } else {
+        Value::from(word).to_string()
+    }
+}
+
+fn is_plain(word: &str) -> bool {
+    const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", ""];
+    let first = word.chars().next().unwrap_or(' ');
+    let unsafe_first = "-?:,[]{}#&*!|>'\"%@`=<".contains(first) || first.is_whitespace() || first.is_ascii_digit();
+    let number = first == '+' || first == '.';
+    !(unsafe_first
+        || number
+        || word.ends_with([' ', ':'])
+        || word.contains(": ")
+        || word.contains(" #")
+        || word.chars().any(char::is_control)
+        || WORDS.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back_the_same() {
+        let value = json!({
+            "a": { "b": [1, { "c": "x", "d": [] }, "two\nlines\n"], "e": {} },
+            "no": "yes", "n": null, "t": "2024-01-01T00:00:00Z", "q": ": #", "m": "a\n\nb", "i": "12", "f": 1.5,
+        });
+        let text = write(&value);
+        assert_eq!(parse(text.as_bytes(), Twice::Merge).unwrap().value, value, "{text}");
+    }
+
+    #[test]
+    fn bare_words_of_yaml_1_1_are_booleans() {
+        let parsed = parse(b"on: off\nn: 'no'\nx: y\n", Twice::Merge).unwrap();
+        assert_eq!(parsed.value, json!({ "true": false, "false": "no", "x": true }));
+    }
+
+    #[test]
+    fn only_the_first_document_counts() {
+        assert_eq!(
+            parse(b"---\na: 1\n---\nb: [", Twice::Merge).unwrap().value,
+            json!({ "a": 1 })
+        );
+    }
+}

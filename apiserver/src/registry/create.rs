@@ -1,0 +1,224 @@
+//! Create.
+
+use serde_json::{Value, json};
+
+use super::options::WriteOptions;
+use super::shape::{self, Shown};
+use super::update::{admit, stamp};
+use super::{Outcome, Scope, convert, fields, strategy};
+use crate::admission::Operation;
+use crate::error::ApiError;
+use crate::resource::Resource;
+use crate::server::Core;
+use crate::storage::{Draft, Key, Stored};
+
+/// How often a generated name that is taken is drawn anew.
+const ATTEMPTS: usize = 8;
+/// The longest base of a generated name, and the number of random characters after it: 63 together.
+const BASE: usize = 58;
+const SUFFIX: usize = 5;
+
+/// Stores a new object that was decoded for the scope's resource.
+///
+/// # Errors
+/// 400 for a namespace unlike the request's, 404 and 403 of the namespace, 422 of validation, 409 if the name is taken.
+pub(crate) async fn create(
+    scope: &Scope,
+    options: &WriteOptions,
+    mut object: Value,
+    mut warnings: Vec<String>,
+) -> Result<Outcome, ApiError> {
+    let resource = &*scope.resource;
+    place(scope, &mut object)?;
+    if let Some(custom) = &resource.custom
+        && custom.terminating
+    {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(ApiError::forbidden(resource, name, why));
+    }
+    stamp(scope, options, None, &mut object);
+    warnings.extend(admit(scope, options, Operation::Create, &mut object, None).await?);
+    let generated = generated_base(&object);
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let mut candidate = object.clone();
+        if let Some(base) = &generated {
+            let suffix = scope.core.clock.name_suffix(SUFFIX);
+            candidate["metadata"]["name"] = format!("{base}{suffix}").into();
+        }
+        complete_metadata(&scope.core, &mut candidate);
+        strategy::prepare_create(scope, &mut candidate);
+        let name = candidate["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        scope
+            .core
+            .access
+            .check_escalation(&scope.user, resource, &scope.namespace, &candidate, None)?;
+        let causes = strategy::validate_create(resource, &candidate);
+        if !causes.is_empty() {
+            let kind = candidate["kind"].as_str().unwrap_or(&resource.kind);
+            return Err(ApiError::invalid(&resource.group, kind, &name, &causes));
+        }
+        warnings.extend(super::update::validate(scope, options, Operation::Create, &mut candidate, None).await?);
+        if !matches!(
+            candidate["metadata"]["resourceVersion"].as_str().unwrap_or_default(),
+            "" | "0"
+        ) {
+            return Err(ApiError::new(
+                500,
+                "",
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        if let Some(metadata) = candidate["metadata"].as_object_mut() {
+            metadata.remove("resourceVersion");
+        }
+        let existing = if options.dry_run {
+            match scope.core.store.find(&resource.stored_under, &scope.namespace, &name) {
+                Some(existing) => existing,
+                None => {
+                    return Ok(Outcome {
+                        code: 201,
+                        shown: Shown::Value(candidate),
+                        warnings,
+                    });
+                }
+            }
+        } else {
+            match scope.core.store.insert(draft(scope, &name, candidate)?) {
+                Ok(stored) => {
+                    scope.core.written(resource, &stored);
+                    let shown = shape::show(resource, &stored)?;
+                    return Ok(Outcome {
+                        code: 201,
+                        shown,
+                        warnings,
+                    });
+                }
+                Err(existing) => existing,
+            }
+        };
+        if generated.is_none() {
+            return Err(taken(resource, &name, &existing));
+        }
+        if attempts == ATTEMPTS {
+            let mut error = taken(resource, &name, &existing);
+            if let Some(details) = &mut error.details {
+                details["retryAfterSeconds"] = 1.into();
+            }
+            error.retry_after = Some(1);
+            return Err(error);
+        }
+    }
+}
+
+/// The object in its stored form, ready to be stored under its key.
+///
+/// # Errors
+/// 500 when its conversion fails.
+pub(crate) fn draft(scope: &Scope, name: &str, mut object: Value) -> Result<Draft, ApiError> {
+    let resource = &*scope.resource;
+    if !convert::is_stored_form(resource) {
+        convert::to_storage(resource, &mut object)?;
+    }
+    let key = Key::new(
+        std::sync::Arc::clone(&resource.stored_under),
+        scope.namespace.as_str(),
+        name,
+    );
+    let fields = fields::values(resource, &object);
+    Ok(Draft::new(key, &object, fields, shape::schema_state(resource)))
+}
+
+/// What the server itself writes into the metadata of every new object.
+fn complete_metadata(core: &Core, object: &mut Value) {
+    let metadata = &mut object["metadata"];
+    metadata["creationTimestamp"] = core.clock.now_rfc3339().into();
+    metadata["uid"] = core.clock.uid().into();
+    if let Some(metadata) = metadata.as_object_mut() {
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+            metadata.remove(field);
+        }
+        for field in ["generateName", "annotations", "labels", "finalizers", "ownerReferences"] {
+            let empty = match metadata.get(field) {
+                Some(Value::String(text)) => text.is_empty(),
+                Some(Value::Object(map)) => map.is_empty(),
+                Some(Value::Array(list)) => list.is_empty(),
+                Some(Value::Null) => true,
+                _ => false,
+            };
+            if empty {
+                metadata.remove(field);
+            }
+        }
+    }
+}
+
+/// Brings the namespace and the name in the object in line with the request's path.
+fn place(scope: &Scope, object: &mut Value) -> Result<(), ApiError> {
+    if !object["metadata"].is_object() {
+        object["metadata"] = json!({});
+    }
+    check_namespace(scope, object)?;
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    if !scope.name.is_empty() && scope.subresource.is_empty() {
+        if name.is_empty() {
+            object["metadata"]["name"] = scope.name.as_str().into();
+        } else if name != scope.name {
+            return Err(name_mismatch(name, &scope.name));
+        }
+    }
+    Ok(())
+}
+
+/// Sets the namespace of an object from the path.
+///
+/// # Errors
+/// 400 if the object names another one.
+pub(crate) fn check_namespace(scope: &Scope, object: &mut Value) -> Result<(), ApiError> {
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+    if !scope.resource.namespaced {
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("namespace");
+        }
+        return Ok(());
+    }
+    if namespace != scope.namespace {
+        if !namespace.is_empty() {
+            return Err(ApiError::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        object["metadata"]["namespace"] = scope.namespace.as_str().into();
+    }
+    Ok(())
+}
+
+/// 400: the body names another object than the path.
+pub(crate) fn name_mismatch(body: &str, path: &str) -> ApiError {
+    ApiError::bad_request(format!(
+        "the name of the object ({body}) does not match the name on the URL ({path})"
+    ))
+}
+
+fn generated_base(object: &Value) -> Option<String> {
+    let metadata = &object["metadata"];
+    let base = metadata["generateName"].as_str().filter(|base| !base.is_empty())?;
+    if metadata["name"].as_str().is_some_and(|name| !name.is_empty()) {
+        return None;
+    }
+    let mut cut = base.len().min(BASE);
+    while !base.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    Some(base[..cut].to_owned())
+}
+
+fn taken(resource: &Resource, name: &str, existing: &Stored) -> ApiError {
+    let mut error = ApiError::already_exists(resource, name);
+    if !existing.value()["metadata"]["deletionTimestamp"].is_null() {
+        error.message = format!("object is being deleted: {}", error.message);
+    }
+    error
+}

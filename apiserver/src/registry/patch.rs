@@ -1,0 +1,281 @@
+//! Patch: JSON patch, merge patch, strategic merge patch, server-side apply.
+
+use serde_json::{Map, Value};
+
+use super::create::create;
+use super::decode;
+use super::options::{FieldValidation, WriteOptions};
+use super::strategy;
+use super::update::{Change, change, may_create};
+use super::{Outcome, Scope};
+use crate::apply::{self, Manager};
+use crate::error::{ApiError, Cause};
+use crate::http::json::{self, Parsed, Twice};
+use crate::http::{go_json, yaml};
+use crate::patch;
+
+/// How a patch body is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PatchKind {
+    /// RFC 6902.
+    Json,
+    /// RFC 7386.
+    Merge,
+    /// Kubernetes' strategic merge patch.
+    Strategic,
+    /// Server-side apply.
+    Apply,
+}
+
+impl PatchKind {
+    /// The kind that a content type names, without its parameters. The comparison is case-sensitive.
+    pub(crate) fn of_media(media: &str) -> Option<Self> {
+        match media {
+            "application/json-patch+json" => Some(Self::Json),
+            "application/merge-patch+json" => Some(Self::Merge),
+            "application/strategic-merge-patch+json" => Some(Self::Strategic),
+            "application/apply-patch+yaml" => Some(Self::Apply),
+            _ => None,
+        }
+    }
+}
+
+/// The most operations that a JSON patch may have.
+const MAX_OPERATIONS: usize = 10_000;
+
+/// Patches the object that the scope names; apply creates a missing one.
+///
+/// # Errors
+/// 404 for a missing object, 400 for a patch that cannot be read, 409 and 422 as for an update.
+pub(crate) async fn patch(
+    scope: &Scope,
+    options: &WriteOptions,
+    kind: PatchKind,
+    text: &[u8],
+) -> Result<Outcome, ApiError> {
+    if kind == PatchKind::Apply {
+        return apply(scope, options, text).await;
+    }
+    // A patch is looked at only once the object has been found.
+    super::read::find(scope)?;
+    let patch = read(scope, kind, text)?;
+    change(scope, options, "", &mut |old| {
+        let object = patched(scope, kind, old, &patch.value)?;
+        decoded(scope, options, kind, object, &patch, text)
+    })
+    .await
+}
+
+/// Reads the text of a patch.
+///
+/// # Errors
+/// 400 in Go's words; 413 for too many operations.
+pub(crate) fn read(scope: &Scope, kind: PatchKind, text: &[u8]) -> Result<Parsed, ApiError> {
+    let twice = if scope.resource.custom.is_some() {
+        Twice::Replace
+    } else {
+        Twice::Merge
+    };
+    let undecodable = |why: String| ApiError::bad_request(format!("error decoding patch: {why}"));
+    let parsed = json::parse(text, twice).map_err(|error| {
+        let complaint = go_json::complaint(text);
+        undecodable(if complaint.is_empty() {
+            error.to_string()
+        } else {
+            complaint
+        })
+    })?;
+    match (kind, &parsed.value) {
+        (PatchKind::Json, Value::Array(operations)) => {
+            if operations.len() > MAX_OPERATIONS {
+                return Err(ApiError::new(
+                    413,
+                    "RequestEntityTooLarge",
+                    format!(
+                        "Request entity too large: The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, \
+                         got {}",
+                        operations.len()
+                    ),
+                ));
+            }
+        }
+        (PatchKind::Json, Value::Null) | (_, Value::Object(_)) if kind != PatchKind::Json => {}
+        (PatchKind::Json, other) => {
+            let what = go_type(other);
+            return Err(undecodable(format!(
+                "json: cannot unmarshal {what} into Go value of type []handlers.jsonPatchOp"
+            )));
+        }
+        (PatchKind::Merge, Value::Null) => return Err(ApiError::bad_request("Invalid JSON Patch")),
+        (_, Value::Null) => {}
+        (_, other) => {
+            let what = go_type(other);
+            return Err(undecodable(format!(
+                "json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
+            )));
+        }
+    }
+    Ok(parsed)
+}
+
+/// The present object with the patch applied.
+///
+/// # Errors
+/// Those of the patch.
+pub(crate) fn patched(scope: &Scope, kind: PatchKind, old: &Value, patch: &Value) -> Result<Value, ApiError> {
+    let mut object = old.clone();
+    match kind {
+        PatchKind::Json => patch::json(&mut object, patch)?,
+        PatchKind::Merge | PatchKind::Apply => patch::merge(&mut object, patch),
+        PatchKind::Strategic => patch::strategic(&scope.resource.schema, &mut object, patch)?,
+    }
+    Ok(object)
+}
+
+/// Decodes the result of a patch as an object of the resource.
+pub(crate) fn decoded(
+    scope: &Scope,
+    options: &WriteOptions,
+    kind: PatchKind,
+    mut object: Value,
+    patch: &Parsed,
+    text: &[u8],
+) -> Result<Change, ApiError> {
+    let resource = &*scope.resource;
+    let shown = || match kind {
+        PatchKind::Strategic => go_map(&patch.value),
+        _ => String::from_utf8_lossy(text).into_owned(),
+    };
+    let refused = |why: &str| {
+        let cause = Cause::invalid("patch", &shown().into(), why);
+        ApiError::invalid("", "", "", &[cause])
+    };
+    let Some(fields) = object.as_object_mut() else {
+        return Err(refused("the patch leaves no object"));
+    };
+    let api_version = resource.api_version();
+    for (field, expected) in [("apiVersion", &api_version), ("kind", &resource.kind)] {
+        match fields.get(field).and_then(Value::as_str) {
+            Some(found) if found == expected => {}
+            None | Some("") if resource.custom.is_none() => {
+                fields.insert(field.to_owned(), expected.as_str().into());
+            }
+            _ if field == "kind" && resource.custom.is_some() => {}
+            _ => return Err(refused(&format!("{field} must be {expected}"))),
+        }
+    }
+    let unknown = decode::decode(resource, &mut object).map_err(|error| refused(&error.message))?;
+    let faults = decode::faults(resource, &patch.duplicates, unknown, text);
+    if options.validation == FieldValidation::Strict && !faults.is_empty() {
+        return Err(refused(&format!("strict decoding error: {}", faults.join(", "))));
+    }
+    strategy::default(resource, &mut object);
+    let warnings = if options.validation == FieldValidation::Warn {
+        faults
+    } else {
+        Vec::new()
+    };
+    Ok(Change {
+        object,
+        warnings,
+        tracked: false,
+    })
+}
+
+async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Outcome, ApiError> {
+    let resource = &*scope.resource;
+    let Parsed {
+        value: config,
+        duplicates,
+    } = yaml::parse(text, Twice::Replace)
+        .map_err(|why| ApiError::bad_request(format!("error decoding YAML: {why}")))?;
+    if options.validation == FieldValidation::Strict && !duplicates.is_empty() {
+        let sentences: Vec<String> = duplicates
+            .iter()
+            .map(|path| format!("duplicate field {path:?}"))
+            .collect();
+        return Err(ApiError::bad_request(format!(
+            "error strict decoding YAML: {}",
+            sentences.join(", ")
+        )));
+    }
+    let warnings: Vec<String> = if options.validation == FieldValidation::Warn {
+        duplicates
+            .iter()
+            .map(|path| format!("duplicate field {path:?}"))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let merge = |current: Option<&Value>| {
+        let api_version = resource.api_version();
+        let manager = Manager {
+            name: options.field_manager.as_deref().unwrap_or(&scope.agent),
+            operation: apply::Operation::Apply,
+            subresource: &scope.subresource,
+            api_version: &api_version,
+            time: &scope.core.clock.now_rfc3339(),
+        };
+        let force = options.force.unwrap_or_default();
+        let reset = strategy::reset_fields(resource, &scope.subresource);
+        let mut object = apply::server_side(resource, current, &config, &manager, force, reset)?;
+        let unknown = decode::decode(resource, &mut object)?;
+        strategy::default(resource, &mut object);
+        let sentences = decode::faults(resource, &[], unknown, text);
+        let all = warnings.iter().cloned().chain(sentences).collect();
+        Ok(Change {
+            object,
+            warnings: all,
+            tracked: true,
+        })
+    };
+    let (name, namespace) = (&scope.name, &scope.namespace);
+    if scope.core.store.find(&resource.stored_under, namespace, name).is_some() {
+        return change(scope, options, "", &mut |old| merge(Some(old))).await;
+    }
+    if !scope.subresource.is_empty() {
+        return Err(ApiError::not_found(resource, name));
+    }
+    may_create(scope)?;
+    if let Some(uid) = config["metadata"]["uid"].as_str().filter(|uid| !uid.is_empty()) {
+        let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+        return Err(ApiError::conflict(resource, name, why));
+    }
+    let Change {
+        mut object, warnings, ..
+    } = merge(None)?;
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("resourceVersion");
+    }
+    Box::pin(create(scope, options, object, warnings)).await
+}
+
+/// What Go's decoder calls the type of a value.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A value as Go's `%v` prints it: `map[a:1 b:[x y]]`.
+fn go_map(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let sorted: Map<String, Value> = map.clone();
+            let entries: Vec<String> = sorted
+                .iter()
+                .map(|(key, value)| format!("{key}:{}", go_map(value)))
+                .collect();
+            format!("map[{}]", entries.join(" "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(go_map).collect::<Vec<_>>().join(" ")),
+        Value::String(text) => text.clone(),
+        Value::Null => "<nil>".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,348 @@
+//! Update, and the common course of everything that changes a stored object.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::create::{check_namespace, create, draft, name_mismatch};
+use super::delete::is_finished;
+use super::options::WriteOptions;
+use super::shape::{self, Shown};
+use super::strategy;
+use super::traits::Traits;
+use super::{Outcome, Scope, convert};
+use crate::access::Attributes;
+use crate::admission::{Operation, Request};
+use crate::apply::{self, Manager};
+use crate::error::{ApiError, Cause};
+use crate::resource::Resource;
+use crate::storage::Stored;
+
+/// How often a change is made anew on what others wrote in between.
+const ATTEMPTS: usize = 100;
+
+/// What a write makes of the present object.
+pub(crate) struct Change {
+    /// The object as the client wants it, in the version of the request.
+    pub(crate) object: Value,
+    pub(crate) warnings: Vec<String>,
+    /// Whether managedFields are up to date already: after an apply.
+    pub(crate) tracked: bool,
+}
+
+/// Replaces an object by one that was decoded for the scope's resource.
+///
+/// # Errors
+/// 400 for another name or namespace, 404 if there is none (some kinds are created then), 409 for a stale
+/// resourceVersion or another uid, 422 of validation.
+pub(crate) async fn update(
+    scope: &Scope,
+    options: &WriteOptions,
+    mut object: Value,
+    warnings: Vec<String>,
+) -> Result<Outcome, ApiError> {
+    if !object["metadata"].is_object() {
+        object["metadata"] = json!({});
+    }
+    check_namespace(scope, &mut object)?;
+    check_name(scope, &object)?;
+    let key = (&scope.resource.stored_under, &scope.namespace, &scope.name);
+    if scope.core.store.find(key.0, key.1, key.2).is_none() {
+        if !scope.subresource.is_empty() || !Traits::of(&scope.resource).create_on_update {
+            return Err(ApiError::not_found(&scope.resource, &scope.name));
+        }
+        may_create(scope)?;
+        return Box::pin(create(scope, options, object, warnings)).await;
+    }
+    let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    change(scope, options, &uid, &mut |_| {
+        Ok(Change {
+            object: object.clone(),
+            warnings: warnings.clone(),
+            tracked: false,
+        })
+    })
+    .await
+}
+
+/// Changes the stored object by `make`, which is called anew when somebody else wrote in between.
+///
+/// # Errors
+/// Those of `make`; 404 if there is no object; 409 if the change names a resourceVersion that is no longer current, or
+/// `uid` is not empty and not the object's.
+pub(crate) async fn change(
+    scope: &Scope,
+    options: &WriteOptions,
+    uid: &str,
+    make: &mut (dyn FnMut(&Value) -> Result<Change, ApiError> + Send),
+) -> Result<Outcome, ApiError> {
+    for _ in 0..ATTEMPTS {
+        let stored = super::read::find(scope)?;
+        let old = shape::value(&scope.resource, &stored)?;
+        let Change {
+            mut object,
+            mut warnings,
+            tracked,
+        } = make(&old)?;
+        check_namespace(scope, &mut object)?;
+        check_name(scope, &object)?;
+        if !uid.is_empty() && *uid != *stored.uid {
+            let why = format!(
+                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                stored.uid
+            );
+            return Err(ApiError::conflict(&scope.resource, &scope.name, why));
+        }
+        if scope.subresource == "status" && scope.resource.custom.is_some() {
+            // What a status write cannot change must not be owned by it either.
+            let version = object["metadata"]["resourceVersion"].clone();
+            strategy::prepare_update(scope, &mut object, &old);
+            object["metadata"]["resourceVersion"] = version;
+        }
+        if !tracked {
+            stamp(scope, options, Some(&old), &mut object);
+        }
+        warnings.extend(admit(scope, options, Operation::Update, &mut object, Some(&old)).await?);
+        check_version(scope, &object, &stored)?;
+        restore_metadata(&mut object, &old);
+        strategy::prepare_update(scope, &mut object, &old);
+        let resource = &*scope.resource;
+        scope
+            .core
+            .access
+            .check_escalation(&scope.user, resource, &scope.namespace, &object, Some(&old))?;
+        let causes = strategy::validate_update(resource, &scope.subresource, &object, &old);
+        if !causes.is_empty() {
+            let kind = object["kind"].as_str().unwrap_or(&resource.kind);
+            return Err(ApiError::invalid(&resource.group, kind, &scope.name, &causes));
+        }
+        warnings.extend(validate(scope, options, Operation::Update, &mut object, Some(&old)).await?);
+        object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
+        if let Some(shown) = finish(scope, options, &stored, &old, object)? {
+            return Ok(Outcome {
+                code: 200,
+                shown,
+                warnings,
+            });
+        }
+    }
+    Err(stale(scope))
+}
+
+/// Stores the changed object. `None` means that somebody else was faster.
+fn finish(
+    scope: &Scope,
+    options: &WriteOptions,
+    stored: &Arc<Stored>,
+    old: &Value,
+    object: Value,
+) -> Result<Option<Shown>, ApiError> {
+    let resource = &*scope.resource;
+    if is_finished(resource, &object) {
+        if !options.dry_run {
+            if scope.core.store.remove(stored).is_err() {
+                return Ok(None);
+            }
+            scope.core.removed(resource, stored);
+        }
+        return Ok(Some(Shown::Value(object)));
+    }
+    if changes_nothing(resource, stored, old, &object)? {
+        return shape::show(resource, stored).map(Some);
+    }
+    if options.dry_run {
+        return Ok(Some(Shown::Value(object)));
+    }
+    match scope.core.store.replace(stored, draft(scope, &scope.name, object)?) {
+        Ok(written) => {
+            scope.core.written(resource, &written);
+            shape::show(resource, &written).map(Some)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// Whether a write leaves what is stored as it is, the times of managedFields aside.
+fn changes_nothing(resource: &Resource, stored: &Stored, old: &Value, new: &Value) -> Result<bool, ApiError> {
+    if shape::is_verbatim(resource, stored) {
+        return Ok(apply::same_but_times(old, new));
+    }
+    // After a change of the definition or of the storage version the same content may be stored differently.
+    let mut new = new.clone();
+    if !convert::is_stored_form(resource) {
+        convert::to_storage(resource, &mut new)?;
+    }
+    Ok(apply::same_but_times(&stored.value(), &new))
+}
+
+/// Whether the user may create what an update or apply found missing.
+///
+/// # Errors
+/// 403.
+pub(crate) fn may_create(scope: &Scope) -> Result<(), ApiError> {
+    scope.core.access.authorize(
+        &scope.user,
+        &Attributes {
+            verb: "create",
+            group: &scope.resource.group,
+            version: &scope.resource.version,
+            resource: &scope.resource.plural,
+            subresource: &scope.subresource,
+            namespace: &scope.namespace,
+            name: &scope.name,
+            path: None,
+        },
+    )
+}
+
+/// Records in managedFields what the client changed.
+pub(crate) fn stamp(scope: &Scope, options: &WriteOptions, old: Option<&Value>, object: &mut Value) {
+    let resource = &*scope.resource;
+    let api_version = resource.api_version();
+    let manager = Manager {
+        name: options.field_manager.as_deref().unwrap_or(&scope.agent),
+        operation: apply::Operation::Update,
+        subresource: &scope.subresource,
+        api_version: &api_version,
+        time: &scope.core.clock.now_rfc3339(),
+    };
+    apply::track_update(
+        resource,
+        old,
+        object,
+        &manager,
+        strategy::reset_fields(resource, &scope.subresource),
+    );
+}
+
+/// Lets the mutating admission plugins see and change the object; what they change belongs to nobody.
+pub(crate) async fn admit(
+    scope: &Scope,
+    options: &WriteOptions,
+    operation: Operation,
+    object: &mut Value,
+    old: Option<&Value>,
+) -> Result<Vec<String>, ApiError> {
+    scope
+        .core
+        .admission
+        .mutate(&mut request(scope, options, operation, object, old))
+        .await
+}
+
+/// Lets the validating admission plugins see the object.
+pub(crate) async fn validate(
+    scope: &Scope,
+    options: &WriteOptions,
+    operation: Operation,
+    object: &mut Value,
+    old: Option<&Value>,
+) -> Result<Vec<String>, ApiError> {
+    scope
+        .core
+        .admission
+        .validate(&request(scope, options, operation, object, old))
+        .await
+}
+
+fn request<'a>(
+    scope: &'a Scope,
+    options: &'a WriteOptions,
+    operation: Operation,
+    object: &'a mut Value,
+    old: Option<&'a Value>,
+) -> Request<'a> {
+    Request {
+        user: &scope.user,
+        operation,
+        resource: &scope.resource,
+        subresource: &scope.subresource,
+        namespace: &scope.namespace,
+        name: &scope.name,
+        object,
+        old,
+        dry_run: options.dry_run,
+        options: &options.object,
+        catalog: &scope.catalog,
+    }
+}
+
+fn check_name(scope: &Scope, object: &Value) -> Result<(), ApiError> {
+    match object["metadata"]["name"].as_str().unwrap_or_default() {
+        "" => Err(ApiError::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            scope.name
+        ))),
+        name if name != scope.name => Err(name_mismatch(name, &scope.name)),
+        _ => Ok(()),
+    }
+}
+
+fn check_version(scope: &Scope, object: &Value, stored: &Stored) -> Result<(), ApiError> {
+    let resource = &*scope.resource;
+    match object["metadata"]["resourceVersion"].as_str().unwrap_or_default() {
+        "" | "0" if Traits::of(resource).unconditional_update => Ok(()),
+        "" | "0" => {
+            let cause = Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
+            Err(ApiError::invalid(
+                &resource.group,
+                &resource.plural,
+                &scope.name,
+                &[cause],
+            ))
+        }
+        text => match text.parse::<u64>() {
+            Ok(version) if version == stored.revision => Ok(()),
+            Ok(_) => Err(stale(scope)),
+            Err(_) => Err(ApiError::new(500, "", super::read::not_a_number(text))),
+        },
+    }
+}
+
+fn stale(scope: &Scope) -> ApiError {
+    let why = "the object has been modified; please apply your changes to the latest version and try again";
+    ApiError::conflict(&scope.resource, &scope.name, why)
+}
+
+/// Puts back what no write may change, and what a client may leave out because it cannot change it.
+fn restore_metadata(object: &mut Value, old: &Value) {
+    let kept = &old["metadata"];
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return;
+    };
+    metadata.remove("selfLink");
+    for field in ["creationTimestamp", "generation"] {
+        match kept.get(field) {
+            Some(value) => metadata.insert(field.to_owned(), value.clone()),
+            None => metadata.remove(field),
+        };
+    }
+    for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        let left_out = metadata.get(field).is_none_or(|value| value.is_null() || value == "");
+        if left_out {
+            match kept.get(field) {
+                Some(value) => metadata.insert(field.to_owned(), value.clone()),
+                None => metadata.remove(field),
+            };
+        }
+    }
+    for field in [
+        "labels",
+        "annotations",
+        "finalizers",
+        "ownerReferences",
+        "managedFields",
+        "generateName",
+    ] {
+        let empty = match metadata.get(field) {
+            Some(Value::Object(map)) => map.is_empty(),
+            Some(Value::Array(list)) => list.is_empty(),
+            Some(Value::String(text)) => text.is_empty(),
+            Some(Value::Null) => true,
+            _ => false,
+        };
+        if empty {
+            metadata.remove(field);
+        }
+    }
+}
