@@ -89,6 +89,13 @@ impl<K: Ord + Clone> Queue<K> {
         self.add_after(key, delay);
     }
 
+    /// Takes every key that is ready, in order.
+    pub fn drain(&self) -> Vec<K> {
+        let mut state = self.lock();
+        state.queued.clear();
+        state.ready.drain(..).collect()
+    }
+
     /// Ends the backoff of a key.
     pub fn forget(&self, key: &K) {
         self.lock().failures.remove(key);

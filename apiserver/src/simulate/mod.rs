@@ -7,9 +7,13 @@
 use crate::controllers::Controllers;
 use crate::controllers::kinds::{self, Kind};
 
+pub mod autoscaler;
+pub mod cronjob;
 pub mod daemonset;
 pub mod deployment;
+pub mod disruption;
 pub mod hash;
+pub mod job;
 pub mod kubelet;
 pub mod nodes;
 pub mod pods;
@@ -32,6 +36,10 @@ pub fn add(controllers: &mut Controllers, simulate: Simulate) {
     controllers.add(replicaset::ReplicaSets::new(controllers.cx("replicaset-controller")));
     controllers.add(statefulset::StatefulSets::new(controllers.cx("statefulset-controller")));
     controllers.add(daemonset::DaemonSets::new(controllers.cx("daemonset-controller")));
+    controllers.add(job::Jobs::new(controllers.cx("job-controller")));
+    controllers.add(cronjob::CronJobs::new(controllers.cx("cronjob-controller")));
+    controllers.add(disruption::Budgets::new(controllers.cx("controllermanager")));
+    controllers.add(autoscaler::Autoscalers::new(controllers.cx("horizontal-pod-autoscaler")));
     controllers.add(volumes::Claims::new(
         controllers.cx("persistentvolume-controller"),
         simulate,
