@@ -3,8 +3,10 @@
 //! [`Admission::mutate`] runs before the object is validated, [`Admission::validate`] after. Both answer the
 //! warnings that go out as `Warning` headers.
 
+mod conditions;
 mod namespace;
 mod owner_references;
+pub mod webhook;
 
 use std::sync::Arc;
 
@@ -86,46 +88,79 @@ impl Request<'_> {
 #[derive(Clone)]
 pub struct Admission(Arc<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     store: Store,
     authorizer: Authorizer,
+    clock: Clock,
     owner_references_permission: bool,
+    webhooks: webhook::Configured,
+    client: webhook::Client,
 }
 
 impl Admission {
     /// The plugins over a server's parts; `owner_references_permission` switches
     /// OwnerReferencesPermissionEnforcement on.
     #[must_use]
-    pub fn new(store: Store, authorizer: Authorizer, _clock: Clock, owner_references_permission: bool) -> Self {
+    pub fn new(store: Store, authorizer: Authorizer, clock: Clock, owner_references_permission: bool) -> Self {
         Self(Arc::new(Inner {
+            client: webhook::Client::new(store.clone()),
             store,
             authorizer,
+            clock,
             owner_references_permission,
+            webhooks: webhook::Configured::default(),
         }))
     }
 
-    /// Lets the mutating plugins see and change the object.
-    ///
-    /// # Errors
-    ///
-    /// The refusal of the first plugin that refuses.
-    #[expect(clippy::unused_async, reason = "webhooks are called here")]
-    pub async fn mutate(&self, request: &mut Request<'_>) -> Result<Vec<String>, ApiError> {
-        namespace::check(&self.0.store, request)?;
-        Ok(Vec::new())
+    /// What calls the webhooks: lets handlers in this process answer for some of them.
+    #[must_use]
+    pub fn client(&self) -> &webhook::Client {
+        &self.0.client
     }
 
-    /// Lets the validating plugins see the object as it would be stored.
+    /// Lets the mutating plugins see and change the object. Answers the warnings to send with the answer.
     ///
     /// # Errors
     ///
-    /// The refusal of the first plugin that refuses.
-    #[expect(clippy::unused_async, reason = "webhooks are called here")]
+    /// The refusal of the first plugin that refuses, with the warnings so far.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves the object half changed; webhooks may have been called.
+    pub async fn mutate(&self, request: &mut Request<'_>) -> Result<Vec<String>, ApiError> {
+        namespace::check(&self.0.store, request)?;
+        let mut warnings = Vec::new();
+        let mutated = webhook::mutate(&self.0, request, &mut warnings).await;
+        with_warnings(mutated, warnings)
+    }
+
+    /// Lets the validating plugins see the object as it would be stored. Answers the warnings to send with the answer.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the first plugin that refuses, with the warnings so far.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing; webhooks may have been called.
     pub async fn validate(&self, request: &Request<'_>) -> Result<Vec<String>, ApiError> {
         if self.0.owner_references_permission {
             owner_references::check(&self.0.authorizer, request)?;
         }
-        Ok(Vec::new())
+        let mut warnings = Vec::new();
+        let validated = webhook::validate(&self.0, request, &mut warnings).await;
+        with_warnings(validated, warnings)
+    }
+}
+
+/// The warnings on their own, or with the refusal.
+fn with_warnings(outcome: Result<(), ApiError>, warnings: Vec<String>) -> Result<Vec<String>, ApiError> {
+    match outcome {
+        Ok(()) => Ok(warnings),
+        Err(mut error) => {
+            error.warnings.splice(0..0, warnings);
+            Err(error)
+        }
     }
 }
 

@@ -1,0 +1,148 @@
+//! Mutating webhooks: one after another, each seeing what those before it made of the object.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::configured::Webhook;
+use super::matching::{Seen, matches};
+use super::{answer, patch, review};
+use crate::admission::{Inner, Request};
+use crate::builtins;
+use crate::error::ApiError;
+
+/// Calls the mutating webhooks that the request concerns, and those again that asked for it and came before a change.
+/// `changed` tells whether something changed the object since they were called, besides them.
+pub(crate) async fn mutate(
+    inner: &Inner,
+    request: &mut Request<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(), ApiError> {
+    let webhooks = inner.webhooks.mutating(&inner.store);
+    if webhooks.is_empty() {
+        return Ok(());
+    }
+    let (mut called, mut again) = (BTreeSet::new(), BTreeSet::new());
+    for webhook in webhooks.iter() {
+        let Some(seen) = matches(webhook, request, &inner.store) else {
+            continue;
+        };
+        if !super::super::conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request)? {
+            continue;
+        }
+        if call(inner, webhook, &seen, request, warnings).await? {
+            again.append(&mut called);
+        }
+        if webhook.text("reinvocationPolicy") == "IfNeeded" {
+            called.insert(&webhook.id);
+        }
+    }
+    for webhook in webhooks.iter().filter(|webhook| again.contains(&webhook.id)) {
+        let Some(seen) = matches(webhook, request, &inner.store) else {
+            continue;
+        };
+        if super::super::conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request)? {
+            call(inner, webhook, &seen, request, warnings).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Calls one webhook; whether it changed the object.
+async fn call(
+    inner: &Inner,
+    webhook: &Webhook,
+    seen: &Seen,
+    request: &mut Request<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<bool, ApiError> {
+    let uid = inner.clock.uid();
+    let answer = match ask(inner, webhook, seen, request, &uid).await {
+        Ok(answer) => answer,
+        Err(failure) => {
+            let failure = format!("failed calling webhook {:?}: {failure}", webhook.name);
+            if webhook.ignores_failure() {
+                tracing::warn!("{failure}; the request goes on, as failurePolicy says");
+                return Ok(false);
+            }
+            return Err(ApiError::internal(failure));
+        }
+    };
+    warnings.extend(answer.warnings.iter().cloned());
+    if !answer.allowed {
+        return Err(answer.refusal(&webhook.name));
+    }
+    match answer.patch {
+        Some(operations) if !request.object.is_null() => change(request, seen, &operations),
+        _ => Ok(false),
+    }
+}
+
+async fn ask(
+    inner: &Inner,
+    webhook: &Webhook,
+    seen: &Seen,
+    request: &Request<'_>,
+    uid: &str,
+) -> Result<answer::Answer, String> {
+    let version = review::version(webhook)?;
+    let review = review::review(version, uid, request, seen);
+    let body = inner
+        .client
+        .post(webhook, &review)
+        .await
+        .map_err(|fault| format!("failed to call webhook: {fault}"))?;
+    answer::read(&body, version, uid, true)
+}
+
+/// Applies a patch to the object, in the version in which the webhook saw it.
+fn change(request: &mut Request<'_>, seen: &Seen, operations: &Value) -> Result<bool, ApiError> {
+    let api_version = request.object["apiVersion"].clone();
+    let mut object = review::converted(request.object, seen);
+    patch::apply(&mut object, operations).map_err(ApiError::internal)?;
+    if request.subresource.is_empty() {
+        let fields = object.as_object().is_some();
+        let kind = object["kind"].as_str().unwrap_or(&request.resource.kind);
+        if fields && kind != request.resource.kind && request.resource.custom.is_none() {
+            let (version, own) = (request.resource.version.as_str(), &request.resource.kind);
+            let text = format!(
+                "converting ({version}.{kind}) to ({}.{own}): unknown conversion",
+                internal_group(request)
+            );
+            return Err(ApiError::new(500, "", text));
+        }
+        if fields {
+            object["kind"] = request.resource.kind.clone().into();
+            object["apiVersion"] = api_version;
+        }
+        if request.resource.custom.is_some() {
+            request.resource.schema.apply_defaults(&mut object);
+        } else {
+            request
+                .resource
+                .schema
+                .decode_builtin(&mut object)
+                .map_err(|error| decoding_fault(&error))?;
+            builtins::default(request.resource, &mut object);
+        }
+    }
+    let changed = *request.object != object;
+    *request.object = object;
+    Ok(changed)
+}
+
+/// The decoder's fault without what a client's body gets around it.
+fn decoding_fault(error: &ApiError) -> ApiError {
+    let fault = error
+        .message
+        .split_once(": json: ")
+        .map_or(error.message.as_str(), |(_, fault)| fault);
+    ApiError::internal(format!("json: {}", fault.trim_start_matches("json: ")))
+}
+
+fn internal_group<'a>(request: &'a Request<'_>) -> &'a str {
+    match request.resource.group.split('.').next() {
+        None | Some("") => "core",
+        Some(group) => group,
+    }
+}

@@ -1,0 +1,104 @@
+//! The AdmissionReview that a webhook gets.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::configured::Webhook;
+use super::matching::Seen;
+use crate::admission::{Operation, Request};
+use crate::resource::{Resource, Subresource};
+
+/// The versions of `admission.k8s.io` that are spoken.
+const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+
+/// The version of the review: the first in the webhook's list that is spoken.
+pub(super) fn version(webhook: &Webhook) -> Result<&'static str, String> {
+    let wanted = webhook.spec["admissionReviewVersions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let known = wanted
+        .iter()
+        .find_map(|wanted| VERSIONS.into_iter().find(|known| wanted == known));
+    known.ok_or_else(|| format!("webhook does not accept known AdmissionReview versions {VERSIONS:?}"))
+}
+
+/// The review, with `uid` to be repeated in the answer.
+pub(super) fn review(version: &str, uid: &str, request: &Request<'_>, seen: &Seen) -> Value {
+    let resource: &Resource = match seen {
+        Seen::AsSent => request.resource,
+        Seen::As(other) => other,
+    };
+    let mut body = json!({
+        "uid": uid,
+        "kind": kind(resource, request),
+        "resource": names(resource),
+        "requestKind": kind(request.resource, request),
+        "requestResource": names(request.resource),
+        "operation": request.operation.as_str(),
+        "userInfo": request.user.to_user_info(),
+        "object": converted(request.object, seen),
+        "oldObject": request.old.map_or(Value::Null, |old| converted(old, seen)),
+        "dryRun": request.dry_run,
+        "options": request.options,
+    });
+    if !request.subresource.is_empty() {
+        body["subResource"] = request.subresource.into();
+        body["requestSubResource"] = request.subresource.into();
+    }
+    let name = name(request);
+    if !name.is_empty() {
+        body["name"] = name.as_ref().into();
+    }
+    let namespace = if is_namespace(request.resource) {
+        name
+    } else {
+        request.namespace.into()
+    };
+    if !namespace.is_empty() {
+        body["namespace"] = namespace.as_ref().into();
+    }
+    json!({ "kind": "AdmissionReview", "apiVersion": format!("admission.k8s.io/{version}"), "request": body })
+}
+
+/// The object in the version that the webhook asked for.
+pub(super) fn converted(object: &Value, seen: &Seen) -> Value {
+    let mut object = object.clone();
+    if let (Seen::As(other), false) = (seen, object.is_null()) {
+        object["apiVersion"] = other.api_version().into();
+    }
+    object
+}
+
+/// The name in the path, or on create that of the object, once it has one.
+fn name<'a>(request: &'a Request<'_>) -> Cow<'a, str> {
+    if !request.name.is_empty() || request.operation != Operation::Create {
+        return request.name.into();
+    }
+    request.object["metadata"]["name"].as_str().unwrap_or_default().into()
+}
+
+fn is_namespace(resource: &Resource) -> bool {
+    resource.group.is_empty() && resource.plural == "namespaces"
+}
+
+fn kind(resource: &Resource, request: &Request<'_>) -> Value {
+    let (mut group, mut version, mut kind) = (&resource.group, &resource.version, &resource.kind);
+    if let Some(Subresource {
+        group_version,
+        kind: body,
+        ..
+    }) = resource.subresource(request.subresource)
+    {
+        kind = body;
+        if let Some((own_group, own_version)) = group_version {
+            (group, version) = (own_group, own_version);
+        }
+    }
+    json!({ "group": group, "version": version, "kind": kind })
+}
+
+fn names(resource: &Resource) -> Value {
+    json!({ "group": resource.group, "version": resource.version, "resource": resource.plural })
+}
