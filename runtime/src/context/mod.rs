@@ -57,6 +57,10 @@ pub struct Context<C> {
     controller: PhantomData<fn() -> C>,
 }
 
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "a written object is handed over: `cx.apply(deployment(&app))`"
+)]
 impl<C: Declare> Context<C> {
     /// The context of one run.
     #[must_use]

@@ -1,12 +1,23 @@
+use std::sync::Arc;
+
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use serde_json::{Value, json};
 
 use super::{Manifests, documents};
+use crate::context::Context;
 use crate::declaration::{Declaration, Declared};
+use crate::error::Result;
 use crate::grants::{Declare, Owns, Reads};
+use crate::reconciler::{Action, Reconciler};
 
 struct OfDeployments;
+
+impl Reconciler for OfDeployments {
+    async fn reconcile(&self, _: Arc<Deployment>, _: &Context<Self>) -> Result<Action> {
+        Ok(Action::await_change())
+    }
+}
 
 impl Declare for OfDeployments {
     type Primary = Deployment;
@@ -20,6 +31,12 @@ impl Owns<ConfigMap> for OfDeployments {}
 impl Reads<Secret> for OfDeployments {}
 
 struct OfNamespaces;
+
+impl Reconciler for OfNamespaces {
+    async fn reconcile(&self, _: Arc<Namespace>, _: &Context<Self>) -> Result<Action> {
+        Ok(Action::await_change())
+    }
+}
 
 impl Declare for OfNamespaces {
     type Primary = Namespace;
