@@ -4,6 +4,7 @@
 //! those do not say from tables in this module.
 
 pub mod metadata;
+pub mod names;
 mod resources;
 
 pub use resources::resources;

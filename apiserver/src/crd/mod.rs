@@ -2,6 +2,7 @@
 
 pub mod jsonpath;
 mod names;
+mod object;
 mod resources;
 
 use serde_json::Value;
@@ -9,6 +10,7 @@ use serde_json::Value;
 use crate::error::Cause;
 
 pub use names::settle;
+pub use object::validate_object;
 pub use resources::resources;
 
 /// Fills in what a definition may leave out: names, conversion.

@@ -1,0 +1,146 @@
+//! Custom objects against their definition: metadata, schema, embedded objects, list types, rules.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::builtins::metadata;
+use crate::builtins::names::NameRule;
+use crate::error::Cause;
+use crate::resource::Resource;
+use crate::schema::{ListType, Node, same};
+
+/// What is wrong with a custom object; `subresource` is empty for the object itself, and `old` is set for updates.
+///
+/// On `/status` only the status is checked, as everything else is taken from the old object.
+#[must_use]
+pub fn validate_object(resource: &Resource, subresource: &str, new: &Value, old: Option<&Value>) -> Vec<Cause> {
+    let schema = &resource.schema;
+    let mut causes = match old {
+        None => metadata::validate_create(resource, new),
+        Some(old) => metadata::validate_update(resource, new, old),
+    };
+    causes.extend(match subresource {
+        "status" => schema.validate_field("status", new, old),
+        _ => schema.validate(new, old),
+    });
+    let mut embedded = Vec::new();
+    each_place(schema.root(), new, old, "", &mut |node, value, old, path| {
+        if !old.is_some_and(|old| same(old, value)) {
+            check_embedded(node, value, path, &mut embedded);
+        }
+    });
+    causes.extend(embedded);
+    let mut lists = Vec::new();
+    each_place(schema.root(), new, old, "", &mut |node, value, _, path| {
+        check_list(node, value, path, &mut lists)
+    });
+    causes.extend(lists);
+    causes
+}
+
+/// Calls `check` with every value that the schema knows, its old value and its path (`spec.m[key].list[0]`).
+fn each_place(
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    path: &str,
+    check: &mut impl FnMut(&Node, &Value, Option<&Value>, &str),
+) {
+    check(node, value, old, path);
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let Some(child) = node.child(key).filter(|child| child.name.is_none()) else {
+                    continue;
+                };
+                let below = match node.property(key) {
+                    Some(_) if path.is_empty() => key.clone(),
+                    Some(_) => format!("{path}.{key}"),
+                    None => format!("{path}[{key}]"),
+                };
+                each_place(child, value, old.and_then(|o| o.get(key)), &below, check);
+            }
+        }
+        Value::Array(items) => {
+            let Some(child) = &node.items else { return };
+            for (index, item) in items.iter().enumerate() {
+                let old = old.and_then(|o| o.get(index));
+                each_place(child, item, old, &format!("{path}[{index}]"), check);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// An embedded object needs its type; its metadata follows the general rules, but needs no name.
+fn check_embedded(node: &Node, value: &Value, path: &str, causes: &mut Vec<Cause>) {
+    if !node.embedded || path.is_empty() {
+        return;
+    }
+    let Some(object) = value.as_object() else { return };
+    for key in ["apiVersion", "kind"] {
+        let field = format!("{path}.{key}");
+        match object.get(key).and_then(Value::as_str) {
+            None | Some("") => causes.push(Cause::required(
+                field,
+                if object.contains_key(key) {
+                    "must not be empty"
+                } else {
+                    ""
+                },
+            )),
+            Some(version) if key == "apiVersion" && version.matches('/').count() > 1 => {
+                let why = format!("unexpected GroupVersion string: {version}");
+                causes.push(Cause::invalid(field, &version.into(), why));
+            }
+            Some(kind) if key == "kind" => {
+                let faults = crate::builtins::names::label_1035(&kind.to_lowercase());
+                causes.extend(
+                    faults
+                        .iter()
+                        .map(|why| Cause::invalid(field.as_str(), &kind.into(), why)),
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    if let Some(metadata) = object.get("metadata") {
+        let found = metadata::validate_at(&format!("{path}.metadata"), metadata, NameRule::PathSegment);
+        causes.extend(found.into_iter().filter(|cause| cause.reason != "FieldValueRequired"));
+        let namespace = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
+        if !namespace.is_empty() {
+            let faults = crate::builtins::names::label(namespace);
+            let field = format!("{path}.metadata.namespace");
+            causes.extend(
+                faults
+                    .iter()
+                    .map(|why| Cause::invalid(field.as_str(), &namespace.into(), why)),
+            );
+        }
+    }
+}
+
+/// Sets hold no value twice, lists of type map no key. Only the first repeat of a value is told.
+fn check_list(node: &Node, value: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let Some(items) = value.as_array() else { return };
+    let mut seen: Vec<Value> = Vec::new();
+    let mut told: BTreeSet<String> = BTreeSet::new();
+    for (index, item) in items.iter().enumerate() {
+        let key = match &node.list {
+            ListType::Atomic => return,
+            ListType::Set => item.clone(),
+            ListType::Map(keys) => {
+                let Some(item) = item.as_object() else { continue };
+                keys.iter()
+                    .filter_map(|k| Some(((**k).to_owned(), item.get(&**k)?.clone())))
+                    .collect()
+            }
+        };
+        if !seen.iter().any(|other| same(other, &key)) {
+            seen.push(key);
+        } else if told.insert(key.to_string()) {
+            causes.push(Cause::duplicate(format!("{path}[{index}]"), &key));
+        }
+    }
+}
