@@ -52,3 +52,87 @@ impl fmt::Debug for Predicate {
         f.write_str("Predicate(..)")
     }
 }
+
+/// The predicates that most controllers need, and the functions behind `&`, `|` and `!`.
+///
+/// Only ever narrow what changes of an object pass: additions, deletions, recreations and the start of a deletion
+/// wake the key whatever a predicate says.
+pub mod predicates {
+    use serde::de::DeserializeOwned;
+
+    use super::Predicate;
+    use crate::delta::Header;
+
+    /// `metadata.generation` changed. Kinds that do not count it (ConfigMap, Secret) pass when anything but metadata
+    /// and status changed.
+    #[must_use]
+    pub fn generation_changed() -> Predicate {
+        changed(|old, new| match (old.generation, new.generation) {
+            (Some(old), Some(new)) if old > 0 && new > 0 => old != new,
+            _ => old.spec_digest != new.spec_digest,
+        })
+    }
+
+    /// The labels changed.
+    #[must_use]
+    pub fn labels_changed() -> Predicate {
+        changed(|old, new| old.labels != new.labels)
+    }
+
+    /// The annotations changed.
+    #[must_use]
+    pub fn annotations_changed() -> Predicate {
+        changed(|old, new| old.annotations_digest != new.annotations_digest)
+    }
+
+    /// The status changed.
+    #[must_use]
+    pub fn status_changed() -> Predicate {
+        changed(|old, new| old.status_digest != new.status_digest)
+    }
+
+    /// The resourceVersion changed: everything but a replay of what is known.
+    #[must_use]
+    pub fn resource_version_changed() -> Predicate {
+        changed(|old, new| old.version != new.version)
+    }
+
+    /// The newest known version of the object fulfils `f`. An object that does not decode as `K` passes, so that the
+    /// reconcile reports it.
+    pub fn object<K, F>(f: F) -> Predicate
+    where
+        K: DeserializeOwned + Send + Sync + 'static,
+        F: Fn(&K) -> bool + Send + Sync + 'static,
+    {
+        Predicate::new(move |delta| {
+            let newest = delta.new_object::<K>().or_else(|| delta.old_object::<K>());
+            newest.is_none_or(|object| object.map_or(true, |object| f(&object)))
+        })
+    }
+
+    /// Both pass.
+    #[must_use]
+    pub fn and(a: Predicate, b: Predicate) -> Predicate {
+        a & b
+    }
+
+    /// At least one passes.
+    #[must_use]
+    pub fn or(a: Predicate, b: Predicate) -> Predicate {
+        a | b
+    }
+
+    /// Does not pass.
+    #[must_use]
+    pub fn not(a: Predicate) -> Predicate {
+        !a
+    }
+
+    /// A predicate over the headers before and after; passes where one of them is missing.
+    pub fn changed(f: impl Fn(&Header, &Header) -> bool + Send + Sync + 'static) -> Predicate {
+        Predicate::new(move |delta| match (&delta.old, &delta.new) {
+            (Some(old), Some(new)) => f(old, new),
+            _ => true,
+        })
+    }
+}

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::parts::{Running, Services};
+use super::run::Core;
 use crate::declaration::{Declaration, Declared};
 use crate::object::Object;
 use crate::reconciler::Reconciler;
@@ -34,10 +36,21 @@ impl<C: Reconciler<Primary: Object>> fmt::Debug for Controller<C> {
 pub(crate) trait AnyController: Send {
     /// What it declares.
     fn declared(&self) -> &Declared;
+
+    /// Registers its watches and subscribes to them; nothing runs yet.
+    fn prepare(self: Box<Self>, services: &Services) -> Running;
 }
 
 impl<C: Reconciler<Primary: Object>> AnyController for Controller<C> {
     fn declared(&self) -> &Declared {
         self.declaration.declared()
+    }
+
+    fn prepare(self: Box<Self>, services: &Services) -> Running {
+        let core = Core::new(*self, services);
+        Running {
+            name: core.declared.name.clone(),
+            run: Box::new(move |stop, abort| Box::pin(super::workers::run(core, stop, abort))),
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::delta::Version;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 
@@ -25,7 +26,7 @@ pub enum Reason {
         /// The object.
         key: ObjectKey,
         /// Its resourceVersion.
-        version: Arc<str>,
+        version: Version,
     },
     /// An object changed.
     Changed {
@@ -34,9 +35,11 @@ pub enum Reason {
         /// The object.
         key: ObjectKey,
         /// resourceVersion before the first change that this reason stands for.
-        old: Arc<str>,
+        old: Version,
         /// resourceVersion after the last one.
-        new: Arc<str>,
+        new: Version,
+        /// How many changes this reason stands for.
+        times: u32,
         /// What differs: `spec`, `status`, `labels`, `annotations`, `owners`, `finalizers`, `deletion`.
         fields: Vec<Cow<'static, str>>,
     },
@@ -91,17 +94,24 @@ impl Reason {
         match (self, later) {
             (
                 Self::Changed {
-                    kind, key, new, fields, ..
+                    kind,
+                    key,
+                    new,
+                    times,
+                    fields,
+                    ..
                 },
                 Self::Changed {
                     kind: later_kind,
                     key: later_key,
                     new: later_new,
+                    times: later_times,
                     fields: later_fields,
                     ..
                 },
             ) if *kind == later_kind && *key == later_key => {
                 *new = later_new;
+                *times = times.saturating_add(later_times);
                 for field in later_fields {
                     if !fields.contains(&field) {
                         fields.push(field);
@@ -227,8 +237,9 @@ mod tests {
         Reason::Changed {
             kind: Kind::new("", "v1", "ConfigMap", "configmaps", true),
             key: ObjectKey::new("ns", name),
-            old: old.into(),
-            new: new.into(),
+            old: Version::parse(old),
+            new: Version::parse(new),
+            times: 1,
             fields: vec![field.into()],
         }
     }
@@ -246,7 +257,7 @@ mod tests {
         let Reason::Changed { old, new, .. } = &reasons.as_slice()[0] else {
             panic!("the first reason is a change")
         };
-        assert_eq!((&**old, &**new), ("1", "5"));
+        assert_eq!((&*old.as_str(), &*new.as_str()), ("1", "5"));
     }
 
     #[test]

@@ -13,13 +13,16 @@ use crate::declaration::{Declaration, Declared, InvalidDeclaration};
 use crate::diagnostics::Observer;
 use crate::env::Env;
 use crate::grants::Declare;
+use crate::metrics::Metrics;
 
 /// An operator: its controllers, and what they share.
 ///
 /// Registration is by value and ends when the manager runs, so nothing can be added to a running one.
 pub struct Manager {
     pub(super) name: String,
+    pub(super) version: String,
     pub(super) env: Env,
+    pub(super) metrics: Metrics,
     pub(super) controllers: Vec<Box<dyn AnyController>>,
     pub(super) invalid: Vec<InvalidDeclaration>,
     pub(super) runnables: Vec<Arc<dyn Runnable>>,
@@ -33,12 +36,21 @@ impl Manager {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            version: "0".to_owned(),
             env: Env::system(),
+            metrics: Metrics::new(),
             controllers: Vec::new(),
             invalid: Vec::new(),
             runnables: Vec::new(),
             observers: Vec::new(),
         }
+    }
+
+    /// The operator's version, for the user agent. Default: `0`. Most pass `env!("CARGO_PKG_VERSION")`.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
     }
 
     /// Adds a controller. Names are unique per manager; two controllers may share a kind.
@@ -70,6 +82,12 @@ impl Manager {
     pub fn env(mut self, env: Env) -> Self {
         self.env = env;
         self
+    }
+
+    /// The metrics that this manager counts; register your own there.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// The operator's name.

@@ -1,8 +1,18 @@
 //! Owns and starts everything in order, and stops it in reverse.
+//!
+//! Start: HTTP servers (a port in use ends it here) → informers, each as soon as a controller asks for it →
+//! controllers and runnables that need no leader → the election → controllers and runnables that do, with caches that
+//! are first listed under the Lease. Each controller waits for the caches of its own watches only.
+//!
+//! Stop: no new reconciles, the running ones finish (at most [`Options::stop_within`]) while the Lease is still
+//! renewed → events are sent → the Lease is given back → informers and servers end.
 
 mod builder;
 mod error;
+mod group;
+mod listen;
 mod options;
+mod publish;
 mod run;
 mod runnable;
 mod shutdown;

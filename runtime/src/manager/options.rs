@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::error::ManagerError;
+
 /// What a deployment chooses. The command line fills it in; tests set fields.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -28,6 +30,17 @@ impl Default for Options {
             namespaces: Vec::new(),
             stop_within: Duration::from_secs(30),
         }
+    }
+}
+
+impl Options {
+    /// Finds durations that contradict each other and names that are missing.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Options`] with what to change.
+    pub fn check(&self) -> Result<(), ManagerError> {
+        self.leader_election.as_ref().map_or(Ok(()), LeaderElection::check)
     }
 }
 
@@ -69,5 +82,27 @@ impl LeaderElection {
             write_timeout: Duration::from_secs(5),
             release_on_stop: true,
         }
+    }
+    /// `namespace/name` of the Lease.
+    #[must_use]
+    pub fn lease_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.lease)
+    }
+
+    fn check(&self) -> Result<(), ManagerError> {
+        let wrong = if self.lease.is_empty() || self.namespace.is_empty() {
+            "leader election needs the name and the namespace of a Lease: `--lease NAME`, `--lease-namespace NAMESPACE`"
+        } else if self.identity.is_empty() {
+            "leader election needs an identity that no other replica has, such as the pod's name"
+        } else if self.lease_duration <= self.renew_deadline {
+            "the lease duration must be longer than the renew deadline, or two replicas could lead at once"
+        } else if self.renew_deadline <= self.retry_period.mul_f64(1.2) || self.retry_period.is_zero() {
+            "the renew deadline must be longer than 1.2 retry periods, and those longer than nothing"
+        } else if self.lease_duration <= self.write_timeout {
+            "the lease duration must be longer than the write timeout, or nothing could ever be written"
+        } else {
+            return Ok(());
+        };
+        Err(ManagerError::Options(wrong.to_owned()))
     }
 }

@@ -28,7 +28,7 @@ impl fmt::Debug for RunContext {
     }
 }
 
-/// Long-running work of the author's, started after the caches are synced and stopped before them.
+/// Long-running work of the author's. Starts and stops with the controllers: on every replica, or on the leader.
 pub trait Runnable: Send + Sync + 'static {
     /// Names it in logs and `/statusz`.
     fn name(&self) -> &str;

@@ -1,0 +1,39 @@
+//! What a manager gives its controllers, and what it gets back.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use crate::cache::Informers;
+use crate::client::Transport;
+use crate::diagnostics::Observer;
+use crate::env::Env;
+use crate::events::Recorder;
+use crate::health::Health;
+use crate::manager::Shutdown;
+use crate::metrics::Metrics;
+
+/// What all controllers of a manager share.
+#[derive(Clone)]
+pub(crate) struct Services {
+    /// The operator's name.
+    pub(crate) operator: String,
+    /// The way to the server, behind the fence where the controller needs the leader.
+    pub(crate) transport: Transport,
+    pub(crate) informers: Informers,
+    pub(crate) env: Env,
+    pub(crate) recorder: Recorder,
+    pub(crate) metrics: Metrics,
+    pub(crate) health: Health,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
+    /// Namespaces that are watched; empty for all.
+    pub(crate) namespaces: Vec<String>,
+}
+
+/// A controller whose watches are registered and that has not begun.
+pub(crate) struct Running {
+    pub(crate) name: String,
+    /// Reconciles until the first is triggered and the running ones are done; drops those that still run when the
+    /// second is.
+    pub(crate) run: Box<dyn FnOnce(Shutdown, Shutdown) -> BoxFuture<'static, ()> + Send>,
+}

@@ -1,0 +1,356 @@
+//! One key, once: what is called, and what becomes of the key.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+use tracing::Instrument;
+
+use super::any::Controller;
+use super::echo::{self, Echoes};
+use super::guard::{self, Guarded, Panic};
+use super::parts::Services;
+use super::primary::Primaries;
+use super::sources::{self, Queue, Sources};
+use crate::cache::{ApplyMemory, Cached, Reader};
+use crate::client::Origin;
+use crate::context::{Context, Primary, Shared};
+use crate::declaration::{CleanupFn, Declared};
+use crate::diagnostics::{History, Observer, Outcome, Phase, Reason, Reasons, Report, WriteRecord};
+use crate::error::{Error, Result};
+use crate::key::ObjectKey;
+use crate::metrics::ControllerMetrics;
+use crate::object::Object;
+use crate::reconciler::{Action, Reconciler};
+use crate::workqueue::{Config, Item, Next, RateLimit, WorkQueue};
+
+/// Runs that are kept for each key, and keys that they are kept for.
+const KEPT_RUNS: usize = 5;
+const KEPT_KEYS: usize = 256;
+
+/// A controller at work: everything that its workers share.
+pub(crate) struct Core<C: Reconciler<Primary: Object>> {
+    pub(super) declared: Arc<Declared>,
+    pub(super) name: Arc<str>,
+    pub(super) queue: Queue,
+    pub(super) sources: Option<Sources>,
+    pub(super) env: crate::env::Env,
+    pub(super) metrics: ControllerMetrics,
+    pub(super) observers: Vec<Arc<dyn Observer>>,
+    reconciler: Arc<C>,
+    cleanup: Option<CleanupFn<C>>,
+    primaries: Primaries,
+    shared: Shared,
+    echoes: Arc<Echoes>,
+    history: Arc<History>,
+    runs: AtomicU64,
+}
+
+/// Why a run failed.
+enum Failure {
+    Error(Error),
+    Panic(Panic),
+    Timeout(Duration),
+}
+
+/// What a run came to.
+struct Ran {
+    phase: Phase,
+    result: Result<Action, Failure>,
+    writes: Vec<WriteRecord>,
+}
+
+impl<C: Reconciler<Primary: Object>> Core<C> {
+    pub(super) fn new(controller: Controller<C>, services: &Services) -> Self {
+        let declared = Arc::new(controller.declaration.declared().clone());
+        let name: Arc<str> = Arc::from(&*declared.name);
+        let metrics = services.metrics.controller(&name, declared.workers);
+        let queue = WorkQueue::new(queue_config(&declared, services, &metrics));
+        let echoes = Arc::new(Echoes::default());
+        let memory = Arc::new(ApplyMemory::new());
+        let sources = sources::connect(
+            &declared,
+            &services.informers,
+            &services.namespaces,
+            &queue,
+            &echoes,
+            &memory,
+        );
+        let reader = Reader::new(sources.informers.iter().cloned());
+        let field_manager = match &declared.field_manager {
+            Some(manager) => Arc::from(&**manager),
+            None => Arc::from(format!("{}/{name}", services.operator)),
+        };
+        let reporting = format!("{}/{name}", services.operator);
+        let shared = Shared {
+            declared: Arc::clone(&declared),
+            reader: reader.clone(),
+            transport: services.transport.clone(),
+            memory,
+            env: services.env.clone(),
+            recorder: services.recorder.for_controller(reporting, declared.needs_leader),
+            field_manager: Arc::clone(&field_manager),
+        };
+        let history = Arc::new(History::new(KEPT_RUNS, KEPT_KEYS));
+        super::status::publish(&declared, &queue, &sources, &history, services);
+        Self {
+            primaries: Primaries {
+                declared: Arc::clone(&declared),
+                reader,
+                transport: services.transport.clone(),
+                field_manager,
+            },
+            cleanup: controller.declaration.cleanup(),
+            reconciler: controller.reconciler,
+            sources: Some(sources),
+            env: services.env.clone(),
+            observers: services.observers.clone(),
+            runs: AtomicU64::new(0),
+            declared,
+            name,
+            queue,
+            metrics,
+            shared,
+            echoes,
+            history,
+        }
+    }
+
+    /// Works on one key and gives it back to the queue.
+    pub(super) async fn work(&self, item: Item<ObjectKey, Reasons>) {
+        let Item {
+            key,
+            payload: reasons,
+            attempt,
+            ..
+        } = item;
+        let _active = self.metrics.active();
+        let span = tracing::info_span!(
+            "reconcile",
+            controller = &*self.name,
+            kind = self.declared.primary.kind(),
+            namespace = &*key.namespace,
+            name = &*key.name,
+            attempt,
+        );
+        let started = Instant::now();
+        let run = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        let origin = Origin::reconcile(Arc::clone(&self.name), key.clone(), run);
+        // The author's code has a guard of its own; this one is for ours, so that no fault costs a worker.
+        let ran = Guarded(Box::pin(self.run(&key, &origin).instrument(span.clone()))).await;
+        let ran = ran.unwrap_or_else(|panic| Ran {
+            phase: Phase::Reconcile,
+            result: Err(Failure::Panic(panic)),
+            writes: Vec::new(),
+        });
+        span.in_scope(|| self.conclude(&key, reasons, attempt, started.elapsed(), ran));
+    }
+
+    async fn run(&self, key: &ObjectKey, origin: &Origin) -> Ran {
+        let mut writes = Vec::new();
+        let (phase, result) = match self.primaries.find(origin, key).await {
+            Ok(Some(object)) if object.header().is_deleting() => self.delete(object, origin, &mut writes).await,
+            Ok(Some(object)) => self.reconcile(object, origin, &mut writes).await,
+            Ok(None) => (Phase::Gone, self.gone(key)),
+            Err(error) => (Phase::Reconcile, Err(Failure::Error(error))),
+        };
+        Ran { phase, result, writes }
+    }
+
+    async fn reconcile(
+        &self,
+        object: Cached,
+        origin: &Origin,
+        writes: &mut Vec<WriteRecord>,
+    ) -> (Phase, Result<Action, Failure>) {
+        let object = match self.primaries.ensure_finalizers(origin, object, writes).await {
+            Ok(Some(object)) => object,
+            // It went, or began to go, since the cache saw it: its event wakes the key.
+            Ok(None) => return (Phase::Idle, Ok(Action::await_change())),
+            Err(error) => return (Phase::Reconcile, Err(Failure::Error(error))),
+        };
+        let called = self
+            .call(object, origin, writes, |controller, object, cx| {
+                Box::pin(controller.reconcile(object, cx))
+            })
+            .await;
+        (Phase::Reconcile, called)
+    }
+
+    async fn delete(
+        &self,
+        object: Cached,
+        origin: &Origin,
+        writes: &mut Vec<WriteRecord>,
+    ) -> (Phase, Result<Action, Failure>) {
+        if !self.primaries.holds(object.header()) {
+            return (Phase::Idle, Ok(Action::await_change()));
+        }
+        if let Some(cleanup) = self.cleanup {
+            let called = self.call(object.clone(), origin, writes, cleanup).await;
+            match called {
+                Ok(action) if action.requeue_after().is_none() => {}
+                other => return (Phase::Cleanup, other),
+            }
+        }
+        let removed = self.primaries.remove_finalizers(origin, object, writes).await;
+        let result = removed.map(|()| Action::await_change()).map_err(Failure::Error);
+        (Phase::Cleanup, result)
+    }
+
+    /// Calls the author's code with a context, within the declared timeout.
+    async fn call(
+        &self,
+        object: Cached,
+        origin: &Origin,
+        writes: &mut Vec<WriteRecord>,
+        function: CleanupFn<C>,
+    ) -> Result<Action, Failure> {
+        let decoded: Arc<C::Primary> = match object.decode() {
+            Ok(decoded) => decoded,
+            // The object as it is will never decode; a change of it wakes the key.
+            Err(error) => return Err(Failure::Error(Error::terminal(error))),
+        };
+        let primary = Primary {
+            kind: self.declared.primary.clone(),
+            header: object.header_arc(),
+        };
+        let cx = Context::new(self.shared.clone(), primary, origin.clone());
+        let called = Guarded(function(&self.reconciler, decoded, &cx));
+        let result = match self.declared.timeout {
+            None => Ok(called.await),
+            Some(limit) => timeout(limit, called).await.map_err(|_| limit),
+        };
+        writes.extend(cx.take_writes());
+        match result {
+            Ok(Ok(Ok(action))) => Ok(action),
+            Ok(Ok(Err(error))) => Err(Failure::Error(error)),
+            Ok(Err(panic)) => Err(Failure::Panic(panic)),
+            Err(limit) => Err(Failure::Timeout(limit)),
+        }
+    }
+
+    fn gone(&self, key: &ObjectKey) -> Result<Action, Failure> {
+        self.shared.memory.forget(&self.declared.primary, key);
+        match guard::call(|| self.reconciler.gone(key)) {
+            Ok(()) => Ok(Action::await_change()),
+            Err(panic) => Err(Failure::Panic(panic)),
+        }
+    }
+
+    /// Gives the key back, and tells everyone who wants to know.
+    fn conclude(&self, key: &ObjectKey, reasons: Reasons, attempt: u32, duration: Duration, ran: Ran) {
+        let Ran { phase, result, writes } = ran;
+        let outcome = match result {
+            Ok(action) => {
+                self.echoes.forget(key);
+                self.succeed(key, phase, action)
+            }
+            Err(Failure::Error(error)) if error.is_terminal() => {
+                self.echoes.forget(key);
+                self.queue.done(key, Next::Settled);
+                Outcome::Terminal {
+                    message: error.to_string(),
+                }
+            }
+            Err(failure) => {
+                self.echoes.remember(key, &writes);
+                self.back_off(key, attempt, failure, &writes)
+            }
+        };
+        let known = phase != Phase::Gone || reasons.as_slice().iter().any(|reason| self.is_deletion_of(reason, key));
+        let mut report = Report::new(
+            Arc::clone(&self.name),
+            self.declared.primary.clone(),
+            key.clone(),
+            phase,
+            outcome,
+        );
+        report.reasons = reasons;
+        report.writes = writes;
+        report.duration = duration;
+        report.attempt = attempt;
+        if known || !report.outcome.is_success() {
+            self.tell(report);
+        }
+    }
+
+    fn succeed(&self, key: &ObjectKey, phase: Phase, action: Action) -> Outcome {
+        if phase == Phase::Gone {
+            self.queue.done(key, Next::Forget);
+            return Outcome::Done;
+        }
+        match action.requeue_after() {
+            None => {
+                self.queue.done(key, Next::Settled);
+                Outcome::Done
+            }
+            Some(delay) => {
+                self.queue.done(key, Next::After(delay, Reasons::from(Reason::Requeue)));
+                Outcome::Requeue(delay)
+            }
+        }
+    }
+
+    fn back_off(&self, key: &ObjectKey, attempt: u32, failure: Failure, writes: &[WriteRecord]) -> Outcome {
+        let next = Next::Backoff {
+            due: Box::new(|failures| Reasons::from(Reason::Retry(failures))),
+            can_wait: Box::new(|added| echo::all_own(added, writes)),
+        };
+        let retry_in = self.queue.done(key, next).unwrap_or_default();
+        match failure {
+            Failure::Error(error) => Outcome::Error {
+                message: error.to_string(),
+                retry_in,
+            },
+            Failure::Panic(panic) => {
+                // Once per streak: a key that panics each time would fill the log with the same trace.
+                if attempt == 1 {
+                    let backtrace = panic.backtrace.as_deref().unwrap_or("");
+                    tracing::error!("the reconciler panicked: {panic}\n{backtrace}");
+                }
+                Outcome::Panicked {
+                    message: panic.to_string(),
+                    retry_in,
+                }
+            }
+            Failure::Timeout(after) => Outcome::TimedOut { after, retry_in },
+        }
+    }
+
+    fn tell(&self, report: Report) {
+        self.metrics.record(&report);
+        if report.outcome.is_success() {
+            tracing::debug!(reasons = %report.reasons, phase = %report.phase, took = ?report.duration, "{}", report.outcome);
+        } else if !matches!(report.outcome, Outcome::Panicked { .. }) || report.attempt > 1 {
+            tracing::error!(reasons = %report.reasons, phase = %report.phase, took = ?report.duration, "{}", report.outcome);
+        }
+        for observer in &self.observers {
+            if let Err(panic) = guard::call(|| observer.reconciled(&report)) {
+                tracing::error!("an observer panicked: {panic}");
+            }
+        }
+        self.history.push(report);
+    }
+
+    fn is_deletion_of(&self, reason: &Reason, key: &ObjectKey) -> bool {
+        matches!(reason, Reason::Deleted { kind, key: gone } if *kind == self.declared.primary && gone == key)
+    }
+}
+
+fn queue_config(declared: &Declared, services: &Services, metrics: &ControllerMetrics) -> Config<ObjectKey> {
+    let env = services.env.clone();
+    Config {
+        backoff_min: declared.backoff.min,
+        backoff_max: declared.backoff.max,
+        rate_limit: declared.rate_limit.map(|limit| RateLimit {
+            per_second: limit.per_second,
+            burst: limit.burst,
+        }),
+        group: Arc::new(|key: &ObjectKey| Arc::clone(&key.namespace)),
+        random: Arc::new(move || env.fraction()),
+        hooks: Arc::new(metrics.clone()),
+        ..Config::default()
+    }
+}

@@ -1,0 +1,198 @@
+//! From changes to keys: what a controller's watches wake.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::mpsc;
+
+use super::echo::Echoes;
+use super::guard;
+use crate::cache::{ApplyMemory, Informer, InformerSpec, Informers};
+use crate::declaration::{Declared, Role, WatchDecl};
+use crate::delta::Delta;
+use crate::diagnostics::{Reason, Reasons};
+use crate::handler;
+use crate::key::ObjectKey;
+use crate::workqueue::{Class, WorkQueue};
+
+/// Keys of the primary kind, with why they were woken.
+pub(super) type Queue = WorkQueue<ObjectKey, Reasons>;
+
+/// Map functions that wait, each a future that wakes keys when done.
+type Mapping = BoxFuture<'static, ()>;
+
+/// How many map functions of one controller may wait at once; more wait their turn.
+const MAPPING_AT_ONCE: usize = 64;
+
+/// What the watches of a controller come to.
+pub(super) struct Sources {
+    pub(super) informers: Vec<Informer>,
+    /// Those among them that hold primary objects.
+    pub(super) primaries: Vec<Informer>,
+    pub(super) mappings: Mappings,
+}
+
+/// Registers the controller's watches and lets their changes wake keys in `queue`.
+pub(super) fn connect(
+    declared: &Arc<Declared>,
+    registry: &Informers,
+    namespaces: &[String],
+    queue: &Queue,
+    echoes: &Arc<Echoes>,
+    memory: &Arc<ApplyMemory>,
+) -> Sources {
+    let (started, mappings) = mpsc::unbounded_channel();
+    let mut sources = Sources {
+        informers: Vec::new(),
+        primaries: Vec::new(),
+        mappings: Mappings(mappings),
+    };
+    for watch in &declared.watches {
+        let source = Source {
+            declared: Arc::clone(declared),
+            watch: watch.clone(),
+            queue: queue.clone(),
+            echoes: Arc::clone(echoes),
+            memory: Arc::clone(memory),
+            started: started.clone(),
+        };
+        let source = Arc::new(source);
+        for spec in specs(watch, namespaces) {
+            let informer = registry.informer(&spec);
+            let source = Arc::clone(&source);
+            informer.subscribe(Arc::new(move |delta: &Delta| source.hear(delta)));
+            if matches!(watch.role, Role::Primary) {
+                sources.primaries.push(informer.clone());
+            }
+            sources.informers.push(informer);
+        }
+    }
+    sources
+}
+
+/// The map functions of a controller that have begun to wait.
+pub(super) struct Mappings(mpsc::UnboundedReceiver<Mapping>);
+
+impl Mappings {
+    /// Drives waiting map functions until the controller's sources are gone.
+    pub(super) async fn run(mut self) {
+        let mut waiting: FuturesUnordered<Mapping> = FuturesUnordered::new();
+        let mut open = true;
+        while open || !waiting.is_empty() {
+            tokio::select! {
+                biased;
+                Some(()) = waiting.next(), if !waiting.is_empty() => {}
+                next = self.0.recv(), if open && waiting.len() < MAPPING_AT_ONCE => match next {
+                    Some(mapping) => waiting.push(mapping),
+                    None => open = false,
+                },
+            }
+        }
+    }
+}
+
+/// One watch of one controller.
+struct Source {
+    declared: Arc<Declared>,
+    watch: WatchDecl,
+    queue: Queue,
+    echoes: Arc<Echoes>,
+    memory: Arc<ApplyMemory>,
+    started: mpsc::UnboundedSender<Mapping>,
+}
+
+impl Source {
+    /// Called in the informer's task, which all controllers share: the author's code may neither panic nor wait here.
+    fn hear(self: &Arc<Self>, delta: &Delta) {
+        if delta.new.is_none() {
+            self.memory.forget(&delta.kind, &delta.key);
+        }
+        let passes = guard::call(|| handler::passes(delta, &self.watch, self.declared.event_filter.as_ref()));
+        match passes {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(panic) => self.complain("its predicate panicked, so the change counts as passed", delta, &panic),
+        }
+        match &self.watch.role {
+            Role::Primary => self.wake(delta.key.clone(), delta),
+            Role::Owned => {
+                for key in handler::owners(delta, &self.declared.primary) {
+                    self.wake(key, delta);
+                }
+            }
+            Role::Watched(_) => self.map(delta),
+        }
+    }
+
+    fn wake(&self, key: ObjectKey, delta: &Delta) {
+        let is_primary = matches!(self.watch.role, Role::Primary);
+        let class = handler::class(delta, is_primary);
+        let reasons = Reasons::from(handler::reason(delta));
+        if self.echoes.is_echo(&key, delta) {
+            self.queue.add_patiently(key, class, reasons);
+        } else {
+            self.queue.add(key, class, reasons);
+        }
+    }
+
+    /// Asks the map function. One that does not wait is done at once; one that waits goes on elsewhere.
+    fn map(self: &Arc<Self>, delta: &Delta) {
+        let source = Arc::clone(self);
+        let delta = delta.clone();
+        let mut mapping: Mapping = Box::pin(async move {
+            let Role::Watched(mapper) = &source.watch.role else {
+                return;
+            };
+            let asked = guard::Guarded(Box::pin(handler::mapped(&delta, mapper))).await;
+            match asked {
+                Ok(Ok(keys)) => {
+                    for key in keys {
+                        source.wake(key, &delta);
+                    }
+                }
+                Ok(Err(error)) => source.complain("its map function failed, so it wakes nothing", &delta, &error),
+                Err(panic) => source.complain("its map function panicked, so it wakes nothing", &delta, &panic),
+            }
+        });
+        if (&mut mapping).now_or_never().is_none() {
+            // Fails only when the controller has ended.
+            let _ = self.started.send(mapping);
+        }
+    }
+
+    fn complain(&self, what: &str, delta: &Delta, why: &dyn std::fmt::Display) {
+        tracing::error!(
+            controller = self.declared.name,
+            "{} {} changed; {what}: {why}",
+            delta.kind.kind(),
+            delta.key
+        );
+    }
+}
+
+/// The informers that a watch needs: one, or one for each namespace.
+fn specs(watch: &WatchDecl, namespaces: &[String]) -> Vec<InformerSpec> {
+    let all = InformerSpec::all(&watch.kind)
+        .labels(watch.labels.clone())
+        .fields(watch.fields.clone())
+        .metadata_only(watch.metadata_only);
+    if namespaces.is_empty() || !watch.kind.namespaced() {
+        return vec![all];
+    }
+    let each = namespaces
+        .iter()
+        .map(|namespace| all.clone().namespace(Some(namespace)));
+    each.collect()
+}
+
+/// Wakes every primary object for a resync, spread over `within`.
+pub(super) fn resync(primaries: &[Informer], queue: &Queue, within: std::time::Duration, random: impl Fn() -> f64) {
+    for informer in primaries {
+        for object in informer.list(None, None) {
+            let delay = within.mul_f64(random());
+            let reasons = Reasons::from(Reason::Resync);
+            queue.add_after(object.key().clone(), delay, Class::Background, reasons);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The workers of a controller, from the first synced cache to the last finished run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::guard;
+use super::resync;
+use super::run::Core;
+use super::sources::Sources;
+use crate::cache::Informer;
+use crate::manager::Shutdown;
+use crate::object::Object;
+use crate::reconciler::Reconciler;
+
+/// After how long the log says what a controller waits for, and how often again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Reconciles until `stop` is triggered and the running reconciles are done; drops those that still run when `abort`
+/// is.
+pub(super) async fn run<C: Reconciler<Primary: Object>>(mut core: Core<C>, stop: Shutdown, abort: Shutdown) {
+    let Some(Sources {
+        informers,
+        primaries,
+        mappings,
+    }) = core.sources.take()
+    else {
+        return;
+    };
+    let core = Arc::new(core);
+    let queue = core.queue.clone();
+    let timers = queue.run_timer();
+    let resync = resync::run(core.declared.resync, primaries, core.queue.clone(), core.env.clone());
+    let background = async {
+        tokio::join!(timers, resync, mappings.run());
+    };
+    let work = async {
+        tokio::select! {
+            biased;
+            () = stop.wait() => return,
+            () = synced(&core.name, &informers) => {}
+        }
+        for observer in &core.observers {
+            if let Err(panic) = guard::call(|| observer.started(&core.name)) {
+                tracing::error!("an observer panicked: {panic}");
+            }
+        }
+        tracing::info!(
+            controller = &*core.name,
+            workers = core.declared.workers,
+            "controller started"
+        );
+        let mut workers = Workers::start(&core);
+        stop.wait().await;
+        core.queue.close();
+        workers.finished().await;
+    };
+    tokio::select! {
+        biased;
+        () = abort.wait() => {}
+        () = work => {}
+        () = background => {}
+    }
+    core.queue.close();
+}
+
+/// Waits until everything that the controller watches has been listed, and says what is missing if that takes long.
+async fn synced(controller: &str, informers: &[Informer]) {
+    let mut patience = PATIENCE;
+    for informer in informers {
+        while timeout(patience, informer.synced()).await.is_err() {
+            patience = PATIENCE * 6;
+            let waits_for: Vec<String> = informers
+                .iter()
+                .filter(|informer| !informer.has_synced())
+                .map(|informer| match informer.status().last_error {
+                    Some(error) => format!("{} ({error})", informer.spec()),
+                    None => informer.spec().to_string(),
+                })
+                .collect();
+            tracing::warn!(controller, "not reconciling yet: waits for {}", waits_for.join("; "));
+        }
+    }
+}
+
+/// Running workers; dropped, they end where they stand.
+struct Workers(Vec<JoinHandle<()>>);
+
+impl Workers {
+    fn start<C: Reconciler<Primary: Object>>(core: &Arc<Core<C>>) -> Self {
+        let workers = (0..core.declared.workers).map(|_| {
+            let core = Arc::clone(core);
+            let env = core.env.clone();
+            env.spawn("worker", async move {
+                while let Some(item) = core.queue.get().await {
+                    core.work(item).await;
+                }
+            })
+        });
+        Self(workers.collect())
+    }
+
+    /// Returns when all have come to their end.
+    async fn finished(&mut self) {
+        for worker in &mut self.0 {
+            if let Err(error) = worker.await
+                && error.is_panic()
+            {
+                tracing::error!("a worker panicked; this is a fault of kubewright");
+            }
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for worker in &self.0 {
+            worker.abort();
+        }
+    }
+}
