@@ -12,19 +12,19 @@ mod value;
 
 use proc_macro::TokenStream;
 
-/// Declares a controller.
+#[doc = include_str!("../docs/controller.md")]
 #[proc_macro_attribute]
 pub fn controller(attr: TokenStream, item: TokenStream) -> TokenStream {
     controller::controller(attr.into(), item.into()).into()
 }
 
-/// Makes a custom resource of its spec: kube's derive, without kube in the user's manifest.
+#[doc = include_str!("../docs/custom_resource.md")]
 #[proc_macro_derive(CustomResource, attributes(kube, kubewright))]
 pub fn custom_resource(input: TokenStream) -> TokenStream {
     custom_resource::custom_resource(input.into()).into()
 }
 
-/// A JSON schema with Kubernetes validation rules: kube's derive, without kube in the user's manifest.
+#[doc = include_str!("../docs/kube_schema.md")]
 #[proc_macro_derive(KubeSchema, attributes(x_kube, schemars, validate, kubewright))]
 pub fn kube_schema(input: TokenStream) -> TokenStream {
     custom_resource::kube_schema(input.into()).into()

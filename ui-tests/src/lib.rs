@@ -33,3 +33,16 @@ pub fn users_of(secret: &Secret) -> Vec<ObjectKey> {
     let _ = secret;
     Vec::new()
 }
+
+/// The examples in the documentation of the macros.
+#[cfg(doctest)]
+mod documentation {
+    #[doc = include_str!("../../macros/docs/controller.md")]
+    struct Controller;
+
+    #[doc = include_str!("../../macros/docs/custom_resource.md")]
+    struct CustomResource;
+
+    #[doc = include_str!("../../macros/docs/kube_schema.md")]
+    struct KubeSchema;
+}

@@ -77,6 +77,15 @@ impl Declared {
                 ));
             }
         }
+        for kind in self.owned().map(|w| &w.kind).chain(&self.writes).chain(&self.updates) {
+            if kind.group() == "rbac.authorization.k8s.io" && self.rules.is_empty() {
+                problems.push(format!(
+                    "writing `{}` hands out permissions, which the API server allows only to who has them: add \
+                     `rbac(…)` with the permissions that it hands out, or with the verbs `escalate` and `bind`",
+                    kind.kind()
+                ));
+            }
+        }
         if problems.is_empty() {
             Ok(())
         } else {
@@ -85,5 +94,60 @@ impl Declared {
                 problems,
             })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::rbac::v1::Role as RbacRole;
+
+    use crate::prelude::*;
+    use crate::rbac::PolicyRule;
+
+    struct Granter<const RULES: bool>;
+
+    impl<const RULES: bool> Declare for Granter<RULES> {
+        type Primary = ConfigMap;
+
+        fn declare(d: Declaration<Self>) -> Declaration<Self> {
+            let d = d.for_::<ConfigMap>().owns::<RbacRole>();
+            if RULES {
+                d.rbac(PolicyRule::new("", ["pods"], ["get"]))
+            } else {
+                d
+            }
+        }
+    }
+
+    impl<const RULES: bool> Owns<RbacRole> for Granter<RULES> {}
+
+    impl<const RULES: bool> Reconciler for Granter<RULES> {
+        async fn reconcile(&self, _: Arc<ConfigMap>, _: &Context<Self>) -> Result<Action> {
+            Ok(Action::await_change())
+        }
+    }
+
+    struct Nonsense;
+
+    impl Declare for Nonsense {
+        type Primary = ConfigMap;
+
+        fn declare(d: Declaration<Self>) -> Declaration<Self> {
+            let backoff = crate::declaration::Backoff::default().min(Duration::from_secs(2000));
+            d.workers(0).backoff(backoff).timeout(Duration::ZERO).rate_limit(0, 1)
+        }
+    }
+
+    #[test]
+    fn who_hands_out_permissions_declares_rules() {
+        let error = Declaration::<Granter<false>>::of().check().expect_err("no rules").to_string();
+        assert!(error.starts_with("controller `granter`: writing `Role` hands out permissions"), "{error}");
+        assert_eq!(Declaration::<Granter<true>>::of().check(), Ok(()));
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once() {
+        let problems = Declaration::<Nonsense>::of().check().expect_err("nonsense").problems;
+        assert_eq!(problems.len(), 5, "{problems:?}");
     }
 }

@@ -1,0 +1,16 @@
+use kubewright::prelude::*;
+use kubewright_ui_tests::*;
+
+#[controller(for = App, owns = Deployment)]
+struct C;
+
+impl Reconciler for C {
+    async fn reconcile(&self, _: Arc<App>, cx: &Context<Self>) -> Result<Action> {
+        ensure(cx);
+        Ok(Action::await_change())
+    }
+}
+
+fn ensure<C: Writes<Secret>>(_: &Context<C>) {}
+
+fn main() {}

@@ -1,0 +1,17 @@
+use kubewright::prelude::*;
+use kubewright_ui_tests::*;
+
+#[controller(for = App, owns(Secret, predicate = object(has_data)))]
+struct C;
+
+impl Reconciler for C {
+    async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {
+        Ok(Action::await_change())
+    }
+}
+
+fn has_data(config: &ConfigMap) -> bool {
+    config.data.is_some()
+}
+
+fn main() {}
