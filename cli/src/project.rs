@@ -122,6 +122,21 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_shows_these_files() {
+        let readme = include_str!("../../README.md");
+        let project = Project::new("hello", "Greeting", "demo.dev").expect("valid names");
+        for (path, text) in project.files(Some(Path::new("../kubewright"))) {
+            if path.ends_with(".rs") || path.ends_with(".toml") {
+                assert!(
+                    readme.contains(&format!("\n{text}```")),
+                    "README.md does not show {path} as it is:\n{text}"
+                );
+            }
+        }
+        assert!(include_str!("../../examples/hello/src/main.rs").lines().count() <= 45);
+    }
+
+    #[test]
     fn names_are_turned_into_the_case_that_each_place_wants() {
         assert_eq!(camel_case("shop-operator"), "ShopOperator");
         assert_eq!(snake_case("ShopOperator"), "shop_operator");

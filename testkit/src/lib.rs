@@ -42,3 +42,8 @@ pub use story::{Entry, Story, What};
 pub use kubewright::dev::apiserver;
 pub use kubewright::dev::apiserver::http::log::RequestRecord;
 pub use kubewright::dev::apiserver::server::{ApiServer, Simulate};
+
+/// The snippets of the guide, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/testing.md")]
+struct Guide;

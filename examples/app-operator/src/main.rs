@@ -1,1 +1,6 @@
-fn main() {}
+//! The operator's program; see the library for what it does.
+
+#[tokio::main]
+async fn main() -> kubewright::Result<()> {
+    app_operator::manager().run_cli().await
+}

@@ -13,7 +13,7 @@ const MARK: &str = "kubewright-dev";
 /// The file could not be written, or belongs to somebody else.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KubeconfigError {
+pub(crate) enum KubeconfigError {
     /// There is a file that `dev` did not write.
     #[error("{0} exists and was not written by `dev`: name another file with --write-kubeconfig, or move it away")]
     Foreign(String),
