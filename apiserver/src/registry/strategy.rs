@@ -55,8 +55,7 @@ pub(crate) fn prepare_create(scope: &Scope, object: &mut Value) {
 pub(crate) fn validate_create(resource: &Resource, object: &Value) -> Vec<Cause> {
     if resource.custom.is_some() {
         let mut causes = kind_causes(resource, object);
-        causes.extend(builtins::metadata::validate_create(resource, object));
-        causes.extend(resource.schema.validate(object, None));
+        causes.extend(crate::crd::validate_object(resource, "", object, None));
         return causes;
     }
     let mut causes = builtins::validate_create(resource, object);
@@ -80,7 +79,7 @@ pub(crate) fn prepare_update(scope: &Scope, new: &mut Value, old: &Value) {
             _ => {}
         }
     } else {
-        builtins::prepare_update(resource, subresource, new, old);
+        builtins::prepare_update(resource, subresource, new, old, &scope.core.clock);
         if definitions::is_definition(resource) {
             if subresource.is_empty() {
                 crate::crd::prepare(new, Some(old));
@@ -100,8 +99,7 @@ pub(crate) fn validate_update(resource: &Resource, subresource: &str, new: &Valu
     let subresource = written_part(subresource);
     if resource.custom.is_some() {
         let mut causes = kind_causes(resource, new);
-        causes.extend(builtins::metadata::validate_update(resource, new, old));
-        causes.extend(resource.schema.validate(new, Some(old)));
+        causes.extend(crate::crd::validate_object(resource, subresource, new, Some(old)));
         return causes;
     }
     let mut causes = builtins::validate_update(resource, subresource, new, old);
