@@ -389,3 +389,7 @@ fn is_too_new(error: &ClientError) -> bool {
     };
     error.status().is_some_and(named)
 }
+
+#[cfg(test)]
+#[path = "watcher_tests.rs"]
+mod tests;
