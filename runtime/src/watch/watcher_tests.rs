@@ -125,7 +125,9 @@ impl Rig {
         let lines = Arc::clone(&seen);
         informer.subscribe(Arc::new(move |delta: &Delta| {
             let version = |header: &Option<Arc<crate::delta::Header>>| {
-                header.as_ref().map_or("-".to_owned(), |header| header.version.to_string())
+                header
+                    .as_ref()
+                    .map_or("-".to_owned(), |header| header.version.to_string())
             };
             let line = format!("{} {}>{}", delta.key.name, version(&delta.old), version(&delta.new));
             lines.lock().expect("unpoisoned").push(line);
@@ -139,9 +141,9 @@ impl Rig {
         }
     }
 
-    /// Lets everything happen that needs no more than this time.
+    /// Lets everything happen that needs no more than this time and a tenth of a second.
     async fn after(&self, seconds: u64) -> Vec<String> {
-        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        tokio::time::sleep(Duration::from_millis(seconds * 1000 + 100)).await;
         self.server.asked()
     }
 
@@ -167,7 +169,10 @@ fn event(what: &str, object: &str) -> String {
 }
 
 fn bookmark(version: u64) -> String {
-    event("BOOKMARK", &format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#))
+    event(
+        "BOOKMARK",
+        &format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#),
+    )
 }
 
 fn initial_end(version: u64) -> String {
@@ -176,7 +181,9 @@ fn initial_end(version: u64) -> String {
 }
 
 fn status(code: u16, reason: &str) -> String {
-    format!(r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"{reason}!","reason":"{reason}","code":{code}}}"#)
+    format!(
+        r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"{reason}!","reason":"{reason}","code":{code}}}"#
+    )
 }
 
 fn list(version: u64, objects: &[String], more: bool) -> Answer {
@@ -264,10 +271,7 @@ async fn a_version_that_is_gone_leads_to_a_list_in_all_its_forms() {
             list(20, &[object("b", 2), object("c", 15)], false),
             Answer::Open(vec![]),
         ]);
-        assert_eq!(
-            rig.after(5).await,
-            ["stream", "list", "watch 5", "list", "watch 20"]
-        );
+        assert_eq!(rig.after(5).await, ["stream", "list", "watch 5", "list", "watch 20"]);
         assert_eq!(rig.seen(), ["a ->1", "b ->2", "c ->15", "a 1>-"]);
     }
     let rig = Rig::start([
@@ -281,7 +285,11 @@ async fn a_version_that_is_gone_leads_to_a_list_in_all_its_forms() {
         rig.after(5).await,
         ["stream", "list", "continue", "list whole", "watch 9"]
     );
-    assert_eq!(rig.seen(), ["a ->1", "b ->8", "a 1>-"], "the page before was of another snapshot");
+    assert_eq!(
+        rig.seen(),
+        ["a ->1", "b ->8", "a 1>-"],
+        "the page before was of another snapshot"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -349,7 +357,13 @@ async fn one_429_ends_nothing_and_is_waited_out_as_the_server_asks() {
 
 #[tokio::test(start_paused = true)]
 async fn failures_come_ever_more_seldom_and_never_faster_for_watches_that_break_at_once() {
-    let broken = (0..200).map(|n| if n % 2 == 0 { Answer::Lines(vec![]) } else { Answer::Unreachable });
+    let broken = (0..200).map(|n| {
+        if n % 2 == 0 {
+            Answer::Lines(vec![])
+        } else {
+            Answer::Unreachable
+        }
+    });
     let rig = Rig::start([no_streams(), list(5, &[], false)].into_iter().chain(broken));
     let first_minute = rig.after(60).await.len();
     assert!(first_minute <= 10, "{first_minute}");

@@ -24,9 +24,7 @@ fn object(name: &str, version: u64, uid: &str, label: &str, owner: &str) -> Stri
     let owners = if owner.is_empty() {
         String::new()
     } else {
-        format!(
-            r#","ownerReferences":[{{"apiVersion":"v1","kind":"X","name":"x","uid":"{owner}","controller":true}}]"#
-        )
+        format!(r#","ownerReferences":[{{"apiVersion":"v1","kind":"X","name":"x","uid":"{owner}","controller":true}}]"#)
     };
     format!(
         r#"{{"apiVersion":"demo.dev/v1","kind":"App","metadata":{{"name":"{name}","namespace":"shop","uid":"{uid}","resourceVersion":"{version}","labels":{{"tier":"{label}"}}{owners}}},"spec":{{"v":{version}}}}}"#
@@ -67,7 +65,9 @@ impl Log {
         let lines = Arc::clone(&log.0);
         informer.subscribe(Arc::new(move |delta: &Delta| {
             let version = |header: &Option<Arc<crate::delta::Header>>| {
-                header.as_ref().map_or("-".to_owned(), |header| header.version.to_string())
+                header
+                    .as_ref()
+                    .map_or("-".to_owned(), |header| header.version.to_string())
             };
             let line = format!(
                 "{} {}>{} {:?}",
@@ -167,7 +167,9 @@ fn indexes_follow_every_change() {
     assert_eq!(names(&informer.by_index("parity", "odd")), ["a", "b"]);
     assert_eq!(names(&informer.list(Some("shop"), Some(&front))), ["a", "b"]);
     assert!(informer.list(Some("elsewhere"), Some(&front)).is_empty());
-    informer.deleted(object("a", 4, "ua", "front", "o1").as_bytes()).expect("valid");
+    informer
+        .deleted(object("a", 4, "ua", "front", "o1").as_bytes())
+        .expect("valid");
     assert!(informer.by_owner("o1").is_empty());
     assert_eq!(names(&informer.list(None, Some(&front))), ["b"]);
     assert!(informer.by_index("no such", "x").is_empty());
@@ -189,12 +191,19 @@ fn own_writes_show_at_once_in_every_view_and_leave_with_the_watch() {
     assert_eq!(names(&reader.by_owner(&app(), "o")), ["b"]);
     let front = Selector::parse("tier=front").expect("valid");
     assert_eq!(names(&reader.list(&app(), None, Some(&front)).expect("known")), ["b"]);
-    assert_eq!(names(&reader.list(&app(), Some("shop"), None).expect("known")), ["a", "b"]);
+    assert_eq!(
+        names(&reader.list(&app(), Some("shop"), None).expect("known")),
+        ["a", "b"]
+    );
     // The watch is one event behind: what it says of `a` is older than what was written.
-    informer.changed(object("b", 5, "ub", "front", "o").as_bytes()).expect("valid");
+    informer
+        .changed(object("b", 5, "ub", "front", "o").as_bytes())
+        .expect("valid");
     assert_eq!(found(&reader, "a"), "6");
     assert_eq!(overlay.len(), 1);
-    informer.changed(object("a", 6, "ua", "back", "other").as_bytes()).expect("valid");
+    informer
+        .changed(object("a", 6, "ua", "back", "other").as_bytes())
+        .expect("valid");
     assert!(overlay.is_empty());
     write("delete", "b", object("b", 5, "ub", "front", "o"));
     assert_eq!(found(&reader, "b"), "missing");
@@ -244,13 +253,19 @@ fn a_list_is_answered_only_where_the_informers_hold_all_of_it() {
     let reader = Reader::new([selected]);
     let narrower = Selector::parse("tier=front").expect("valid");
     assert!(reader.list(&app(), None, None).is_none());
-    assert_eq!(names(&reader.list(&app(), None, Some(&narrower)).expect("implied")), ["a"]);
+    assert_eq!(
+        names(&reader.list(&app(), None, Some(&narrower)).expect("implied")),
+        ["a"]
+    );
     let shop = informer_of(spec.clone().namespace(Some("shop")), &overlay);
     let other = informer_of(spec.namespace(Some("other")), &overlay);
     list(&shop, &[plain("b", 2)], 2);
     list(&other, &[], 2);
     let reader = Reader::new([shop, other]);
-    assert_eq!(names(&reader.list(&app(), None, None).expect("all watched namespaces")), ["b"]);
+    assert_eq!(
+        names(&reader.list(&app(), None, None).expect("all watched namespaces")),
+        ["b"]
+    );
     assert!(reader.list(&app(), Some("third"), None).is_none());
 }
 
