@@ -88,7 +88,9 @@ impl fmt::Debug for Version {
 
 /// Labels of an object, sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(Option<Arc<[(Arc<str>, Arc<str>)]>>);
+pub struct Labels(Option<Arc<[Label]>>);
+
+type Label = (Arc<str>, Arc<str>);
 
 impl Labels {
     /// Takes labels in any order; the last of two with one key wins.
@@ -128,7 +130,7 @@ impl Labels {
         self.0.is_none()
     }
 
-    fn pairs(&self) -> &[(Arc<str>, Arc<str>)] {
+    fn pairs(&self) -> &[Label] {
         self.0.as_deref().unwrap_or(&[])
     }
 }

@@ -138,7 +138,6 @@ impl Transport {
     }
 
     /// Over a client, with chosen layers.
-    #[must_use]
     pub fn builder(client: kube::Client, env: Env) -> Builder {
         Builder::new(client, env)
     }
