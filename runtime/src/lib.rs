@@ -59,7 +59,7 @@ pub use key::ObjectKey;
 pub use kind::Kind;
 pub use manager::Manager;
 pub use object::Object;
-pub use predicate::Predicate;
+pub use predicate::{Predicate, predicates};
 pub use reconciler::{Action, Cleanup, Reconciler};
 
 pub use kubewright_macros::{CustomResource, KubeSchema, controller};

@@ -58,6 +58,8 @@ impl fmt::Debug for Predicate {
 /// Only ever narrow what changes of an object pass: additions, deletions, recreations and the start of a deletion
 /// wake the key whatever a predicate says.
 pub mod predicates {
+    use std::sync::Arc;
+
     use serde::de::DeserializeOwned;
 
     use super::Predicate;
@@ -99,15 +101,47 @@ pub mod predicates {
 
     /// The newest known version of the object fulfils `f`. An object that does not decode as `K` passes, so that the
     /// reconcile reports it.
-    pub fn object<K, F>(f: F) -> Predicate
+    pub fn object<K, M>(f: impl ObjectTest<K, M>) -> Predicate
     where
         K: DeserializeOwned + Send + Sync + 'static,
-        F: Fn(&K) -> bool + Send + Sync + 'static,
     {
         Predicate::new(move |delta| {
             let newest = delta.new_object::<K>().or_else(|| delta.old_object::<K>());
-            newest.is_none_or(|object| object.map_or(true, |object| f(&object)))
+            newest.is_none_or(|object| object.map_or(true, |object| f.holds(object)))
         })
+    }
+
+    /// A function that [`object`] asks: of `&K` or `Arc<K>`. `M` tells the two apart; leave it to inference.
+    #[diagnostic::on_unimplemented(
+        message = "this function does not ask about `{K}`",
+        label = "expected `fn(&{K}) -> bool`"
+    )]
+    pub trait ObjectTest<K, M>: Send + Sync + 'static {
+        /// Whether the function answers true.
+        #[doc(hidden)]
+        fn holds(&self, object: Arc<K>) -> bool;
+    }
+
+    /// Marks functions of `&K`.
+    #[derive(Debug)]
+    pub struct ByRef;
+
+    /// Marks functions of `Arc<K>`.
+    #[derive(Debug)]
+    pub struct ByArc;
+
+    #[diagnostic::do_not_recommend]
+    impl<K, F: Fn(&K) -> bool + Send + Sync + 'static> ObjectTest<K, ByRef> for F {
+        fn holds(&self, object: Arc<K>) -> bool {
+            self(&object)
+        }
+    }
+
+    #[diagnostic::do_not_recommend]
+    impl<K, F: Fn(Arc<K>) -> bool + Send + Sync + 'static> ObjectTest<K, ByArc> for F {
+        fn holds(&self, object: Arc<K>) -> bool {
+            self(object)
+        }
     }
 
     /// Both pass.

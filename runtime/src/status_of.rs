@@ -25,12 +25,28 @@ pub struct OfCustom;
 pub struct OfBuiltIn;
 
 #[diagnostic::do_not_recommend]
-impl<P> StatusOf<P, OfCustom> for P::Status where P: HasStatus {}
+impl<P, S> StatusOf<P, OfCustom> for S
+where
+    P: HasStatus,
+    S: Same<P::Status>,
+{
+}
+
+#[diagnostic::do_not_recommend]
+impl<P, S: BuiltInStatusOf<P>> StatusOf<P, OfBuiltIn> for S {}
+
+/// Two names of one type. As a bound, unlike an associated type that must be equal, it leaves the message to us.
+pub trait Same<T> {}
+
+impl<T> Same<T> for T {}
+
+/// The table of built-in kinds.
+pub trait BuiltInStatusOf<P> {}
 
 macro_rules! built_in {
     ($($group:ident::$version:ident: $($kind:ident $status:ident),*;)*) => {
         $($(
-            impl StatusOf<k8s_openapi::api::$group::$version::$kind, OfBuiltIn>
+            impl BuiltInStatusOf<k8s_openapi::api::$group::$version::$kind>
                 for k8s_openapi::api::$group::$version::$status
             {
             }
@@ -63,12 +79,12 @@ built_in! {
     policy::v1: PodDisruptionBudget PodDisruptionBudgetStatus;
 }
 
-impl StatusOf<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition, OfBuiltIn>
+impl BuiltInStatusOf<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
     for k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionStatus
 {
 }
 
-impl StatusOf<k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService, OfBuiltIn>
+impl BuiltInStatusOf<k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService>
     for k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceStatus
 {
 }

@@ -140,8 +140,14 @@ mod tests {
 
     #[test]
     fn who_hands_out_permissions_declares_rules() {
-        let error = Declaration::<Granter<false>>::of().check().expect_err("no rules").to_string();
-        assert!(error.starts_with("controller `granter`: writing `Role` hands out permissions"), "{error}");
+        let error = Declaration::<Granter<false>>::of()
+            .check()
+            .expect_err("no rules")
+            .to_string();
+        assert!(
+            error.starts_with("controller `granter`: writing `Role` hands out permissions"),
+            "{error}"
+        );
         assert_eq!(Declaration::<Granter<true>>::of().check(), Ok(()));
     }
 

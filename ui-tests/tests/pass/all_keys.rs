@@ -1,5 +1,6 @@
 //! Every key at once; what it declares is what a person reads in it.
 
+use kubewright::predicates;
 use kubewright::prelude::*;
 use kubewright_ui_tests::*;
 
@@ -8,8 +9,8 @@ const FINALIZER: &str = "demo.dev/files";
 #[controller(
     for = App,
     owns = [Deployment, Service],
-    owns(Secret, predicate = own_filter(1), labels = "app,tier in (web, api)", metadata_only),
-    watches(ConfigMap, map = apps_of, predicate = own_filter(2)),
+    owns(Secret, predicate = generation_changed | !labels_changed, labels = "app,tier in (web, api)", metadata_only),
+    watches(ConfigMap, map = apps_of, predicate = object(has_data) & resource_version_changed()),
     watches(Secret, map = users_of, fields = "type=Opaque"),
     live = Node,
     writes = Namespace,
@@ -48,8 +49,12 @@ fn apps_of(map: &ConfigMap) -> Option<String> {
     map.metadata.name.clone()
 }
 
+fn has_data(map: &ConfigMap) -> bool {
+    map.data.is_some()
+}
+
 fn own_filter(_: u8) -> Predicate {
-    Predicate::new(|_| true)
+    predicates::annotations_changed()
 }
 
 #[test]

@@ -15,7 +15,7 @@ struct ThingSpec {
     size: u32,
 }
 
-#[controller(crate = vendored::framework, for = Thing, owns(ConfigMap, metadata_only))]
+#[controller(crate = vendored::framework, for = Thing, owns(ConfigMap, predicate = generation_changed))]
 struct ThingController;
 
 impl Reconciler for ThingController {
