@@ -114,7 +114,7 @@ impl Options {
         let address = listener.local_addr().map_err(StartError::Runtime)?;
         let host = address.ip().to_string();
         let tls = Tls::self_signed(&[&host])?;
-        let server = self.server();
+        let server = self.server(tls.certificate());
         let kubeconfig = kubeconfig(address, tls.certificate(), &server.admin_token());
         write_private(&self.kubeconfig, &kubeconfig).map_err(|source| StartError::Kubeconfig {
             path: self.kubeconfig.display().to_string(),
@@ -131,7 +131,7 @@ impl Options {
         Ok(())
     }
 
-    fn server(&self) -> ApiServer {
+    fn server(&self, certificate: &str) -> ApiServer {
         let simulate = match self.simulate {
             None => Simulate::Off,
             Some(SimulateWord::Controllers) => Simulate::Controllers,
@@ -145,7 +145,8 @@ impl Options {
             .service_accounts(self.service_accounts || simulated)
             .endpoints(self.endpoints || simulated)
             .owner_references_permission(self.owner_references_permission)
-            .history(self.history);
+            .history(self.history)
+            .cluster_ca(certificate);
         if let Some(token) = &self.token {
             builder = builder.token(token);
         }

@@ -278,10 +278,35 @@ impl ApiError {
     }
 }
 
+/// A text as Go's `%q` prints it.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '\x07' => quoted.push_str("\\a"),
+            '\x08' => quoted.push_str("\\b"),
+            '\x0b' => quoted.push_str("\\v"),
+            '\x0c' => quoted.push_str("\\f"),
+            c if c.is_ascii_control() => quoted.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 /// A value as `field.Error` shows it: strings quoted, everything else as compact JSON.
 fn shown(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::String(s) => Cow::Owned(format!("{s:?}")),
+        Value::String(s) => Cow::Owned(quoted(s)),
         other => Cow::Owned(other.to_string()),
     }
 }

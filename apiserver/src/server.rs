@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
+use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::access::{Access, User};
+use crate::access::{Access, Bound, ServiceAccountClaims, User};
 use crate::admission::Admission;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
@@ -19,6 +20,7 @@ use crate::controllers;
 use crate::http::body::Body;
 use crate::http::log::{RequestLog, RequestLogs};
 use crate::loopback::Loopback;
+use crate::openapi::OpenApi;
 use crate::registry::definitions;
 use crate::resource::Resource;
 use crate::storage::{Store, Stored};
@@ -52,6 +54,8 @@ pub struct Settings {
     pub owner_references_permission: bool,
     /// How many writes the history remembers.
     pub history: usize,
+    /// The certificate authority that clients trust, as PEM: what `kube-root-ca.crt` holds.
+    pub cluster_ca: Option<String>,
 }
 
 impl Default for Settings {
@@ -63,6 +67,7 @@ impl Default for Settings {
             endpoints: false,
             owner_references_permission: false,
             history: 10_000,
+            cluster_ca: None,
         }
     }
 }
@@ -125,6 +130,13 @@ impl Builder {
         self
     }
 
+    /// The certificate authority that clients trust, as PEM, for `kube-root-ca.crt`. Default: none.
+    #[must_use]
+    pub fn cluster_ca(mut self, pem: &str) -> Self {
+        self.settings.cluster_ca = Some(pem.to_owned());
+        self
+    }
+
     /// The clock, randomness included. Default: [`Clock::system`].
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
@@ -158,6 +170,7 @@ impl Builder {
         let builtin = definitions::builtin();
         let catalog = RwLock::new(Arc::new(definitions::catalog(&store, &builtin)));
         let core = Core {
+            open_api: OpenApi::new(store.clone()),
             store,
             access,
             admission,
@@ -202,15 +215,17 @@ impl ApiServer {
     /// Runs the controllers that the settings ask for. Never returns; drop the future to stop them.
     pub async fn run_controllers(&self) {
         let settings = &self.core.settings;
+        let access = self.core.access.clone();
+        let make_token = move |account: &Value, secret: &Value| secret_token(&access, account, secret);
         let simulated = settings.simulate != Simulate::Off;
         let settings = controllers::Settings {
             service_accounts: settings.service_accounts || simulated,
             endpoints: settings.endpoints || simulated,
             simulate: settings.simulate,
-            cluster_ca: None,
-            make_token: None,
+            cluster_ca: settings.cluster_ca.clone(),
+            make_token: Some(Arc::new(make_token)),
         };
-        controllers::run(self.loopback(), settings).await;
+        Box::pin(controllers::run(self.loopback(), settings)).await;
     }
 
     /// Serves HTTPS on the listener until `shutdown` resolves, then ends open watches and lets running requests end.
@@ -271,6 +286,24 @@ impl ApiServer {
     }
 }
 
+/// The token that a service account's Secret holds: it lives as long as the Secret.
+fn secret_token(access: &Access, account: &Value, secret: &Value) -> String {
+    let text = |object: &Value, field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let bound = Bound {
+        claim: "secret",
+        name: text(secret, "name"),
+        uid: text(secret, "uid"),
+    };
+    access.tokens().mint_service_account(&ServiceAccountClaims {
+        namespace: &text(account, "namespace"),
+        name: &text(account, "name"),
+        uid: &text(account, "uid"),
+        bound: vec![bound],
+        audiences: &[],
+        expires: jiff::Timestamp::MAX,
+    })
+}
+
 impl fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiServer")
@@ -318,6 +351,7 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) access: Access,
     pub(crate) admission: Admission,
+    pub(crate) open_api: OpenApi,
     pub(crate) logs: RequestLogs,
     admin_token: String,
     builtin: Vec<Arc<Resource>>,

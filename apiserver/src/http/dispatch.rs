@@ -88,6 +88,9 @@ fn document(core: &Core, incoming: &Incoming, route: &Route) -> Result<Response<
     if let Some(answer) = discovery::respond(&resources, &ask) {
         return answer.map(respond::document);
     }
+    if let Some(answer) = core.open_api.respond(&ask) {
+        return Ok(respond::document(answer));
+    }
     Err(no_such_path(core, route))
 }
 

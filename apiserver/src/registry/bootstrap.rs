@@ -6,6 +6,7 @@ use futures::FutureExt;
 use serde_json::json;
 
 use super::loopback;
+use crate::access;
 use crate::resource::Gvr;
 use crate::server::Core;
 
@@ -16,6 +17,9 @@ pub(crate) fn install(core: &Arc<Core>) {
     let namespaces = Gvr::new("", "v1", "namespaces");
     for name in NAMESPACES {
         create(core, &namespaces, json!({ "metadata": { "name": name } }));
+    }
+    for (resource, object) in access::bootstrap_objects() {
+        create(core, &resource, object);
     }
 }
 

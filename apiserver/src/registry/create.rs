@@ -37,6 +37,7 @@ pub(crate) async fn create(
         let why = "create not allowed while custom resource definition is terminating";
         return Err(ApiError::forbidden(resource, name, why));
     }
+    wipe_metadata(&mut object);
     stamp(scope, options, None, &mut object);
     warnings.extend(admit(scope, options, Operation::Create, &mut object, None).await?);
     let generated = generated_base(&object);
@@ -99,16 +100,8 @@ pub(crate) async fn create(
                 Err(existing) => existing,
             }
         };
-        if generated.is_none() {
-            return Err(taken(resource, &name, &existing));
-        }
-        if attempts == ATTEMPTS {
-            let mut error = taken(resource, &name, &existing);
-            if let Some(details) = &mut error.details {
-                details["retryAfterSeconds"] = 1.into();
-            }
-            error.retry_after = Some(1);
-            return Err(error);
+        if generated.is_none() || attempts == ATTEMPTS {
+            return Err(taken(resource, &name, &existing, &object));
         }
     }
 }
@@ -131,28 +124,39 @@ pub(crate) fn draft(scope: &Scope, name: &str, mut object: Value) -> Result<Draf
     Ok(Draft::new(key, &object, fields, shape::schema_state(resource)))
 }
 
+/// Drops what a client cannot set, and what it left empty.
+fn wipe_metadata(object: &mut Value) {
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return;
+    };
+    for field in [
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "selfLink",
+        "uid",
+    ] {
+        metadata.remove(field);
+    }
+    metadata.retain(|_, value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        // An empty list of managedFields says something.
+        Value::Array(_) | Value::Bool(_) | Value::Number(_) => true,
+    });
+    for field in ["finalizers", "ownerReferences"] {
+        if metadata.get(field).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            metadata.remove(field);
+        }
+    }
+}
+
 /// What the server itself writes into the metadata of every new object.
 fn complete_metadata(core: &Core, object: &mut Value) {
     let metadata = &mut object["metadata"];
     metadata["creationTimestamp"] = core.clock.now_rfc3339().into();
     metadata["uid"] = core.clock.uid().into();
-    if let Some(metadata) = metadata.as_object_mut() {
-        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
-            metadata.remove(field);
-        }
-        for field in ["generateName", "annotations", "labels", "finalizers", "ownerReferences"] {
-            let empty = match metadata.get(field) {
-                Some(Value::String(text)) => text.is_empty(),
-                Some(Value::Object(map)) => map.is_empty(),
-                Some(Value::Array(list)) => list.is_empty(),
-                Some(Value::Null) => true,
-                _ => false,
-            };
-            if empty {
-                metadata.remove(field);
-            }
-        }
-    }
 }
 
 /// Brings the namespace and the name in the object in line with the request's path.
@@ -215,8 +219,17 @@ fn generated_base(object: &Value) -> Option<String> {
     Some(base[..cut].to_owned())
 }
 
-fn taken(resource: &Resource, name: &str, existing: &Stored) -> ApiError {
+fn taken(resource: &Resource, name: &str, existing: &Stored, object: &Value) -> ApiError {
     let mut error = ApiError::already_exists(resource, name);
+    if object["metadata"].get("generateName").is_some() {
+        error
+            .message
+            .push_str(", the server was not able to generate a unique name for the object");
+        if let Some(details) = &mut error.details {
+            details["retryAfterSeconds"] = 1.into();
+        }
+        error.retry_after = Some(1);
+    }
     if !existing.value()["metadata"]["deletionTimestamp"].is_null() {
         error.message = format!("object is being deleted: {}", error.message);
     }

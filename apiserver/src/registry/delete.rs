@@ -103,7 +103,7 @@ fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Valu
         return Ok(Some(if stays {
             Shown::Value(marked)
         } else {
-            gone(resource, stored, old, &marked)
+            gone(resource, stored, if graceful(resource) { marked } else { old.clone() })
         }));
     }
     let mut last = Arc::clone(stored);
@@ -124,23 +124,19 @@ fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Valu
     if stays {
         return shape::show(resource, &last).map(Some);
     }
-    if scope.core.store.remove(&last).is_err() {
+    let Ok(revision) = scope.core.store.remove(&last) else {
         return Ok(None);
-    }
+    };
     scope.core.removed(resource, &last);
-    let left = shape::value(resource, &last)?;
-    Ok(Some(gone(resource, &last, &left, &left)))
+    let mut left = shape::value(resource, &last)?;
+    left["metadata"]["resourceVersion"] = revision.to_string().into();
+    Ok(Some(gone(resource, &last, left)))
 }
 
 /// The answer to a deletion that is complete: a Status, or the object for the kinds that answer it.
-fn gone(resource: &Resource, stored: &Stored, old: &Value, marked: &Value) -> Shown {
+fn gone(resource: &Resource, stored: &Stored, left: Value) -> Shown {
     if Traits::of(resource).delete_answers_object {
-        let answer = if is_namespace(resource) || graceful(resource) {
-            marked
-        } else {
-            old
-        };
-        return Shown::Value(answer.clone());
+        return Shown::Value(left);
     }
     let mut details = json!({ "name": &*stored.key.name, "kind": resource.plural, "uid": &*stored.uid });
     if !resource.group.is_empty() {

@@ -258,9 +258,9 @@ fn check_manager(manager: &str, causes: &mut Vec<Cause>) {
             field: "fieldManager".into(),
         });
     }
-    for (index, character) in manager.chars().enumerate() {
+    for (index, character) in manager.char_indices() {
         if character.is_control() {
-            let detail = format!("should only contain printable characters (found at index {index})");
+            let detail = format!("invalid character U+{:04X} (at position {index})", u32::from(character));
             causes.push(Cause::invalid("fieldManager", &json!(manager), detail));
         }
     }
