@@ -70,7 +70,10 @@ pub(crate) fn object(
     let resource = &*scope.resource;
     let (mut object, duplicates) = (body.parsed.value, body.parsed.duplicates);
     check_kind(resource, &mut object)?;
-    let unknown = decode(resource, &mut object)?;
+    let unknown = decode(resource, &mut object).map_err(|error| match error.code {
+        400 => cannot_be_handled(resource, &error.message),
+        _ => error,
+    })?;
     let faults = faults(resource, &duplicates, unknown, body.text);
     if validation == FieldValidation::Strict && !faults.is_empty() {
         return Err(cannot_be_handled(
@@ -94,7 +97,11 @@ pub(crate) fn object(
 /// # Errors
 /// 400 for values of the wrong type.
 pub(crate) fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<String>, ApiError> {
-    resource.schema.decode_builtin(object)
+    if resource.custom.is_some() {
+        resource.schema.decode_custom(object)
+    } else {
+        resource.schema.decode_builtin(object)
+    }
 }
 
 /// The sentences about doubled and unknown fields, in the order of the text for built-in kinds.
