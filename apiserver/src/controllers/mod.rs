@@ -34,6 +34,7 @@ pub mod kinds;
 pub mod namespace;
 pub mod object;
 pub mod queue;
+pub mod quota;
 pub mod root_ca;
 pub mod selector;
 pub mod service_accounts;
@@ -245,6 +246,9 @@ pub async fn run(loopback: Loopback, settings: Settings) {
         controllers.add(endpoints::Mirror::new(
             controllers.cx("endpointslicemirroring-controller"),
         ));
+    }
+    if settings.simulate != Simulate::Off {
+        controllers.add(quota::Quotas::new(controllers.cx("resourcequota-controller")));
     }
     simulate::add(&mut controllers, settings.simulate);
 

@@ -105,6 +105,12 @@ impl Quantity {
         self.nanos
     }
 
+    /// The sum, in the first one's family unless that is zero.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let family = if self.nanos == 0 { other.family } else { self.family };
+        Self { nanos: self.nanos.saturating_add(other.nanos).clamp(-MOST, MOST), family }
+    }
+
     /// Whether it is below zero.
     pub(crate) fn is_negative(self) -> bool {
         self.nanos < 0
