@@ -87,7 +87,7 @@ pub fn track_update(resource: &Resource, old: Option<&Value>, new: &mut Value, m
     if entries.is_empty() && old.is_some() {
         return;
     }
-    let nothing = json!({});
+    let nothing = zero(resource);
     own_changes(
         resource,
         old.unwrap_or(&nothing),
@@ -98,6 +98,16 @@ pub fn track_update(resource: &Resource, old: Option<&Value>, new: &mut Value, m
     );
     managed::cap(&mut entries);
     managed::encode(new, &entries);
+}
+
+/// What a new object is compared with: of built-in kinds the empty Go value, whose structs and plain fields are there.
+fn zero(resource: &Resource) -> Value {
+    let mut nothing = json!({});
+    if resource.custom.is_none() {
+        // An object without fields always decodes.
+        let _ = resource.schema.decode_builtin(&mut nothing);
+    }
+    nothing
 }
 
 /// Merges the applied `config` into `current`; returns the merged object with its managedFields.

@@ -277,7 +277,7 @@ fn node_ports(spec: &mut Map<String, Value>, before: Option<&Map<String, Value>>
     let needs = kind == "NodePort"
         || (kind == "LoadBalancer" && spec.get("allocateLoadBalancerNodePorts") != Some(&Value::Bool(false)));
     let had = before
-        .and_then(|b| b["ports"].as_array())
+        .and_then(|b| b.get("ports")?.as_array())
         .map_or(&[][..], Vec::as_slice);
     let changed_type = before.is_some_and(|b| b.get("type").is_some_and(|t| t != kind));
     let mut used: Vec<i64> = Vec::new();
