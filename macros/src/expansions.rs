@@ -75,7 +75,8 @@ fn options_of_a_watch_are_a_closure() {
     check(
         r#"for = App,
            owns(Secret, predicate = generation_changed & !(labels_changed | object(is_big)), metadata_only),
-           watches(ConfigMap, map = users_of, labels = "app=web", fields = "metadata.name=x")"#,
+           watches(ConfigMap, map = users_of, labels = "app=web", fields = "metadata.name=x"),
+           owns(Pod, adopt = always), owns(Job, adopt = labels("app=web"))"#,
         &expect![[r##"
             #[automatically_derived]
             impl ::kubewright::Declare for C {
@@ -108,12 +109,22 @@ fn options_of_a_watch_are_a_closure() {
                             ConfigMap,
                             _,
                         >(users_of, |__w| __w.labels("app=web").fields("metadata.name=x"))
+                        .owns_with::<Pod>(|__w| __w.adopt(::kubewright::declaration::Adopt::Always))
+                        .owns_with::<
+                            Job,
+                        >(|__w| {
+                            __w.adopt(::kubewright::declaration::Adopt::Labels("app=web".into()))
+                        })
                 }
             }
             #[automatically_derived]
             impl ::kubewright::Owns<Secret> for C {}
             #[automatically_derived]
             impl ::kubewright::Reads<::kubewright::kube::core::PartialObjectMeta<Secret>> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Owns<Pod> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Owns<Job> for C {}
             #[automatically_derived]
             impl ::kubewright::Reads<App> for C {}
             #[automatically_derived]
@@ -209,7 +220,7 @@ fn settings_are_the_methods_of_their_names() {
     check(
         r#"for = App, name = "app", field_manager = "demo", resync = "10h", timeout = "90s",
            backoff(min = "250us", max = "1m"), rate_limit(per_second = 10, burst = 100), needs_leader = false,
-           own_events = skip, event_filter = my::filter(3), labels = "app=web", workers = WORKERS"#,
+           retired_finalizers = ["demo.dev/old", OLD], event_filter = my::filter(3), labels = "app=web", workers = WORKERS"#,
         &expect![[r##"
             #[automatically_derived]
             impl ::kubewright::Declare for C {
@@ -229,7 +240,8 @@ fn settings_are_the_methods_of_their_names() {
                         )
                         .rate_limit(10, 100)
                         .needs_leader(false)
-                        .own_events_skip()
+                        .retired_finalizer("demo.dev/old")
+                        .retired_finalizer(OLD)
                         .event_filter(my::filter(3))
                         .labels("app=web")
                         .workers(WORKERS)

@@ -52,7 +52,7 @@ pub(crate) enum Value {
         per_second: TokenStream,
         burst: TokenStream,
     },
-    OwnEventsSkip,
+    RetiredFinalizers(Vec<TokenStream>),
     /// A key whose builder method takes the value as it stands.
     Plain(TokenStream),
     /// A duration.
@@ -123,9 +123,9 @@ fn parse_setting(arg: &Arg, name: &str, example: &str, diag: &mut Diag) -> Optio
         "resync" | "timeout" => value_of(arg, example, diag)
             .and_then(|v| literals::duration(v, example, diag))
             .map(Value::Duration),
-        "own_events" => value_of(arg, example, diag)
-            .and_then(|v| literals::word(v, "skip", example, diag))
-            .map(|()| Value::OwnEventsSkip),
+        "retired_finalizers" => value_of(arg, example, diag)
+            .map(|v| literals::texts(v, example, value::check_finalizer, diag))
+            .map(Value::RetiredFinalizers),
         "event_filter" => value_of(arg, example, diag)
             .and_then(|v| watch::parse_predicate(v, diag))
             .map(Value::EventFilter),
@@ -308,7 +308,7 @@ pub(crate) fn set_once<T>(slot: &mut Option<T>, value: Option<T>, arg: &Arg, dia
 }
 
 fn unknown_key(arg: &Arg, name: &str, diag: &mut Diag) {
-    let inside_watch = keys::WATCHES.iter().find(|(key, _)| *key == name);
+    let inside_watch = keys::WATCHES.iter().chain(&keys::OWNS).find(|(key, _)| *key == name);
     let message = match inside_watch {
         Some(("map", _)) => "`map` belongs to a watch: write `watches(Secret, map = users_of)`".to_owned(),
         Some((key, example)) => format!("`{key}` belongs to one watch: write `owns(Deployment, {example})`"),

@@ -7,7 +7,7 @@ use quote::{ToTokens, quote, quote_spanned};
 
 use super::args::{Args, Call, Value};
 use super::head::Head;
-use super::watch::{Kind, WatchOptions};
+use super::watch::{Adopt, Kind, WatchOptions};
 use crate::path::CratePath;
 
 pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
@@ -95,9 +95,9 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
             quote!(.#key(#krate::declaration::Backoff::default() #min #max))
         }
         Value::RateLimit { per_second, burst } => quote!(.#key(#per_second, #burst)),
-        Value::OwnEventsSkip => {
-            let own_events_skip = method("own_events_skip");
-            quote!(.#own_events_skip())
+        Value::RetiredFinalizers(names) => {
+            let retired_finalizer = method("retired_finalizer");
+            quote!(#(.#retired_finalizer(#names))*)
         }
         Value::Plain(value) => quote!(.#key(#value)),
         Value::Duration(duration) => quote!(.#key(#duration)),
@@ -112,7 +112,14 @@ fn watch_options(kind: &Kind, options: &WatchOptions, krate: &CratePath) -> Toke
     });
     let labels = options.labels.as_ref().map(|(key, text)| quote!(.#key(#text)));
     let fields = options.fields.as_ref().map(|(key, text)| quote!(.#key(#text)));
-    quote!(#predicate #labels #fields)
+    let adopt = options.adopt.as_ref().map(|(key, adopt)| {
+        let adopt = match adopt {
+            Adopt::Always => quote!(Always),
+            Adopt::Labels(selector) => quote!(Labels(#selector.into())),
+        };
+        quote!(.#key(#krate::declaration::Adopt::#adopt))
+    });
+    quote!(#predicate #labels #fields #adopt)
 }
 
 /// What the watch's functions are given.

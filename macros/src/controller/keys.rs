@@ -24,14 +24,15 @@ pub(crate) const CONTROLLER: [(&str, &str); 21] = [
     ("name", "name = \"app\""),
     ("field_manager", "field_manager = \"app-operator\""),
     ("needs_leader", "needs_leader = false"),
-    ("own_events", "own_events = skip"),
+    ("retired_finalizers", "retired_finalizers = [\"example.com/old\"]"),
     ("crate", "crate = my_crate::kubewright"),
 ];
 
 /// Keys after the kind in `owns(K, …)`.
-pub(crate) const OWNS: [(&str, &str); 4] = [
+pub(crate) const OWNS: [(&str, &str); 5] = [
     ("predicate", "predicate = generation_changed"),
     ("metadata_only", "metadata_only"),
+    ("adopt", "adopt = always"),
     ("labels", "labels = \"app=web\""),
     ("fields", "fields = \"metadata.name=web\""),
 ];

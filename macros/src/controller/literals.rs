@@ -164,17 +164,6 @@ pub(crate) fn boolean(tokens: TokenStream, example: &str, diag: &mut Diag) -> Op
     }
 }
 
-/// One bare word.
-pub(crate) fn word(tokens: TokenStream, expected: &str, example: &str, diag: &mut Diag) -> Option<()> {
-    match syn::parse2::<syn::Ident>(tokens.clone()) {
-        Ok(word) if word == expected => Some(()),
-        _ => {
-            diag.error(tokens, format!("expected the word `{expected}`: write `{example}`"));
-            None
-        }
-    }
-}
-
 /// The path of a constant; by convention its last segment has no lower-case letter.
 fn constant(tokens: &TokenStream) -> Option<Path> {
     let path: Path = syn::parse2(tokens.clone()).ok()?;

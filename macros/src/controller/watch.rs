@@ -40,12 +40,27 @@ pub(crate) struct WatchOptions {
     pub(crate) labels: Option<(syn::Ident, TokenStream)>,
     /// `fields = "…"`.
     pub(crate) fields: Option<(syn::Ident, TokenStream)>,
+    /// `adopt = …`.
+    pub(crate) adopt: Option<(syn::Ident, Adopt)>,
+}
+
+/// What an apply may take over.
+#[derive(Clone)]
+pub(crate) enum Adopt {
+    /// `always`
+    Always,
+    /// `labels("…")`
+    Labels(TokenStream),
 }
 
 impl WatchOptions {
     /// Whether all are at their defaults.
     pub(crate) fn is_empty(&self) -> bool {
-        self.predicate.is_none() && self.metadata_only.is_none() && self.labels.is_none() && self.fields.is_none()
+        self.predicate.is_none()
+            && self.metadata_only.is_none()
+            && self.labels.is_none()
+            && self.fields.is_none()
+            && self.adopt.is_none()
     }
 }
 
@@ -166,10 +181,32 @@ pub(crate) fn parse_options(
                     .and_then(|v| literals::text(v, example, value::check_field_selector, diag));
                 set_once(&mut options.fields, text.map(|t| (key, t)), &arg, diag);
             }
+            "adopt" if outer == "owns" => {
+                let adopt = value_of(&arg, example, diag).and_then(|v| parse_adopt(v, diag));
+                set_once(&mut options.adopt, adopt.map(|a| (key, a)), &arg, diag);
+            }
             _ => unknown_inner_key(&arg, &name, outer, known, diag),
         }
     }
     options
+}
+
+/// `always`, or `labels("app=web")`.
+fn parse_adopt(tokens: TokenStream, diag: &mut Diag) -> Option<Adopt> {
+    let mut parts = tokens.clone().into_iter();
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(TokenTree::Ident(word)), None, None) if word == "always" => Some(Adopt::Always),
+        (Some(TokenTree::Ident(word)), Some(TokenTree::Group(group)), None) if word == "labels" => {
+            literals::text(group.stream(), "labels(\"app=web\")", value::check_label_selector, diag).map(Adopt::Labels)
+        }
+        _ => {
+            diag.error(
+                tokens,
+                "expected `always` or `labels(\"app=web\")`; to adopt nothing, leave the key out",
+            );
+            None
+        }
+    }
 }
 
 fn parse_map(arg: &Arg, example: &str, map: &mut Option<Option<FunctionValue>>, diag: &mut Diag) {

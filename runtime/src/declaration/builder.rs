@@ -67,7 +67,6 @@ impl<C: Declare> Declaration<C> {
                 retired_finalizers: Vec::new(),
                 field_manager: None,
                 needs_leader: true,
-                own_events_skip: false,
                 crd: None,
                 ungranted_client: None,
                 event_filter: None,
@@ -329,13 +328,6 @@ impl<C: Declare> Declaration<C> {
     #[must_use]
     pub fn needs_leader(mut self, needs: bool) -> Self {
         self.declared.needs_leader = needs;
-        self
-    }
-
-    /// Drops the echoes of own writes instead of running once more, where that is safe.
-    #[must_use]
-    pub fn own_events_skip(mut self) -> Self {
-        self.declared.own_events_skip = true;
         self
     }
 

@@ -45,8 +45,6 @@ pub struct Declared {
     pub field_manager: Option<String>,
     /// Whether it runs on the leader only. Default: true.
     pub needs_leader: bool,
-    /// Whether echoes of own writes are dropped. Default: false.
-    pub own_events_skip: bool,
     /// The definition of the primary kind, where it is a custom one.
     pub crd: Option<fn() -> CustomResourceDefinition>,
     /// Why the controller may use a client that its grants do not restrict; `None` where it may not.

@@ -45,8 +45,8 @@ pub struct ControllerKeys {
     pub field_manager: Anything,
     /// `needs_leader = false`: runs on every replica.
     pub needs_leader: Anything,
-    /// `own_events = skip`: no run for the echo of an own write.
-    pub own_events: Anything,
+    /// `retired_finalizers = ["example.com/old"]`: finalizers of earlier releases, removed where found.
+    pub retired_finalizers: Anything,
 }
 
 /// Keys after the kind in `owns(K, …)` and `watches(K, …)`.
@@ -58,6 +58,8 @@ pub struct WatchKeys {
     pub predicate: Anything,
     /// `metadata_only`: fetches and keeps metadata only.
     pub metadata_only: Anything,
+    /// `adopt = always`, `adopt = labels("app=web")`: in `owns`, what an apply may take over.
+    pub adopt: Anything,
     /// `labels = "app=web"`: watches only objects that match.
     pub labels: Anything,
     /// `fields = "metadata.name=web"`: watches only objects that match.

@@ -1,5 +1,6 @@
 //! Every key at once; what it declares is what a person reads in it.
 
+use kubewright::declaration::Adopt;
 use kubewright::predicates;
 use kubewright::prelude::*;
 use kubewright_ui_tests::*;
@@ -9,6 +10,8 @@ const FINALIZER: &str = "demo.dev/files";
 #[controller(
     for = App,
     owns = [Deployment, Service],
+    owns(Pod, adopt = labels("app=web")),
+    owns(Job, adopt = always),
     owns(Secret, predicate = generation_changed | !labels_changed, labels = "app,tier in (web, api)", metadata_only),
     watches(ConfigMap, map = apps_of, predicate = object(has_data) & resource_version_changed()),
     watches(Secret, map = users_of, fields = "type=Opaque"),
@@ -29,7 +32,7 @@ const FINALIZER: &str = "demo.dev/files";
     name = "everything",
     field_manager = "demo-everything",
     needs_leader = false,
-    own_events = skip,
+    retired_finalizers = ["demo.dev/old"],
 )]
 struct Everything;
 
@@ -63,17 +66,29 @@ fn every_key_reaches_the_declaration() {
     declaration.check().expect("the declaration makes sense");
     let declared = declaration.declared();
     let kinds: Vec<&str> = declared.watches.iter().map(|w| w.kind.kind()).collect();
-    assert_eq!(kinds, ["App", "Deployment", "Service", "Secret", "ConfigMap", "Secret"]);
-    let secret = &declared.watches[3];
+    assert_eq!(
+        kinds,
+        [
+            "App",
+            "Deployment",
+            "Service",
+            "Pod",
+            "Job",
+            "Secret",
+            "ConfigMap",
+            "Secret"
+        ]
+    );
+    assert_eq!(declared.watches[3].adopt, Adopt::Labels("app=web".to_owned()));
+    assert_eq!(declared.watches[4].adopt, Adopt::Always);
+    let secret = &declared.watches[5];
     assert!(secret.metadata_only && secret.predicate.is_some() && secret.role.is_owned());
     assert_eq!(secret.labels.as_deref(), Some("app,tier in (web, api)"));
-    assert_eq!(declared.watches[5].fields.as_deref(), Some("type=Opaque"));
+    assert_eq!(declared.watches[7].fields.as_deref(), Some("type=Opaque"));
     assert_eq!(declared.watches[0].labels.as_deref(), Some("demo.dev/managed=true"));
     assert_eq!(declared.watches[0].fields.as_deref(), Some("metadata.name!=skipped"));
-    assert_eq!(
-        (declared.workers, declared.needs_leader, declared.own_events_skip),
-        (4, false, true)
-    );
+    assert_eq!((declared.workers, declared.needs_leader), (4, false));
+    assert_eq!(declared.retired_finalizers, ["demo.dev/old"]);
     assert_eq!(declared.backoff.min, Duration::from_millis(10));
     assert_eq!(declared.backoff.max, Duration::from_secs(300));
     assert_eq!(declared.rate_limit.map(|l| (l.per_second, l.burst)), Some((10, 20)));
@@ -108,8 +123,10 @@ fn permissions_follow_from_the_declaration() {
             "/namespaces: create delete get patch",
             "/nodes: get list",
             "/secrets: create delete get list patch watch",
+            "/pods: create delete get list patch watch",
             "/services: create delete get list patch watch",
             "apps/deployments: create delete get list patch update watch",
+            "batch/jobs: create delete get list patch watch",
             "demo.dev/apps: get list patch watch",
             "demo.dev/apps/finalizers: update",
             "demo.dev/apps/status: patch",
