@@ -4,22 +4,25 @@ pub mod jsonpath;
 mod names;
 mod object;
 mod resources;
+mod structural;
+#[cfg(test)]
+mod tests;
+mod validate;
 
 use serde_json::Value;
 
-use crate::error::Cause;
-
-pub use names::settle;
+pub use names::{advance, settle};
 pub use object::validate_object;
 pub use resources::resources;
+pub use validate::validate;
 
-/// Fills in what a definition may leave out: names, conversion.
-pub fn prepare(definition: &mut Value, _old: Option<&Value>) {
+/// Fills in what a definition may leave out: names and conversion.
+pub fn default(definition: &mut Value) {
     names::default(definition);
 }
 
-/// What is wrong with a definition.
-#[must_use]
-pub fn validate(_definition: &Value, _old: Option<&Value>) -> Vec<Cause> {
-    Vec::new()
+/// Makes a definition ready for storage: defaults, the first status of a new one, the versions it is stored in.
+pub fn prepare(definition: &mut Value, old: Option<&Value>) {
+    names::default(definition);
+    names::prepare_status(definition, old.is_none());
 }

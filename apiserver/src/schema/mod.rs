@@ -50,6 +50,15 @@ impl Schema {
         }
     }
 
+    /// The schema of a part of an object: no field is taken to be there that the schema does not name.
+    #[must_use]
+    pub fn part(open_api_v3_schema: &Value) -> Self {
+        Self {
+            root: NodeRef::Own(Arc::new(parse::part(open_api_v3_schema))),
+            builtin: false,
+        }
+    }
+
     /// A schema that accepts and keeps everything.
     #[must_use]
     pub fn any() -> Self {

@@ -97,6 +97,8 @@ pub struct Node {
     pub deduced: bool,
     /// Whether the value is a whole Kubernetes object.
     pub embedded: bool,
+    /// What a whole object's schema says of its name beyond the general rules.
+    pub metadata: Option<NodeRef>,
     /// The default, of a node that is no property.
     pub default: Option<Value>,
     /// Rules on values; custom kinds and enums of built-in ones.

@@ -35,6 +35,11 @@ pub(super) fn structural_root(schema: &Value) -> Node {
     root
 }
 
+/// A schema in the middle of an object.
+pub(super) fn part(schema: &Value) -> Node {
+    node(schema, false)
+}
+
 fn node(schema: &Value, inherited: bool) -> Node {
     let Some(schema) = schema.as_object() else {
         return Node {
@@ -88,6 +93,7 @@ fn node(schema: &Value, inherited: bool) -> Node {
         preserve_unknown,
         deduced: false,
         embedded: flag(schema, "x-kubernetes-embedded-resource"),
+        metadata: None,
         default: schema.get("default").cloned(),
         validations: validations(schema),
     };
@@ -117,7 +123,9 @@ fn complete_object(node: &mut Node) {
         }
     }
     if let Some(meta) = data::definition("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta") {
-        properties.retain(|p| &*p.name != "metadata");
+        if let Some(at) = properties.iter().position(|p| &*p.name == "metadata") {
+            node.metadata = Some(properties.swap_remove(at).node);
+        }
         let node = NodeRef::Builtin(meta);
         properties.push(Property {
             name: "metadata".into(),

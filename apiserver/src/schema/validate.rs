@@ -266,9 +266,12 @@ impl Walk {
             }
         }
         for (key, value) in map {
-            // Metadata has rules of its own, typed as for built-in kinds.
-            let Some(schema) = node.child(key).filter(|schema| schema.name.is_none()) else {
-                continue;
+            let Some(schema) = node.child(key) else { continue };
+            // Metadata is typed as for built-in kinds and has rules of its own; a schema may only restrict names.
+            let schema = match (&schema.name, &node.metadata) {
+                (None, _) => schema,
+                (Some(_), Some(restricted)) => restricted,
+                (Some(_), None) => continue,
             };
             let old = old.and_then(|old| old.get(key));
             let below = self.below_key(key, |walk| walk.visit(schema, value, old));

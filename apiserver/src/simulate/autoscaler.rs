@@ -45,7 +45,11 @@ impl Autoscalers {
             .by_kind(group, version, target.text("kind"))
             .filter(|r| r.subresource("scale").is_some())
             .ok_or_else(|| format!("no matches for kind {:?} in group {group:?}", target.text("kind")))?;
-        let object = self.cx.loopback.get(&resource.gvr(), autoscaler.namespace(), target.text("name")).await;
+        let object = self
+            .cx
+            .loopback
+            .get(&resource.gvr(), autoscaler.namespace(), target.text("name"))
+            .await;
         let object = object.map_err(|e| e.message)?;
         let paths = resource.custom.as_ref().and_then(|c| c.scale.clone());
         let path = |field: &str, default: &str| {
@@ -54,7 +58,11 @@ impl Autoscalers {
         };
         let wanted = object.int(&path("specReplicasPath", "spec.replicas")).unwrap_or(0);
         let present = object.int(&path("statusReplicasPath", "status.replicas")).unwrap_or(0);
-        Ok(Scale { resource, wanted, present })
+        Ok(Scale {
+            resource,
+            wanted,
+            present,
+        })
     }
 
     /// The size that the bounds ask for, with the reason, if the present one is outside.
@@ -96,11 +104,17 @@ impl Autoscalers {
         self.put(autoscaler, "ScalingActive", "False", reason, &text);
         self.cx.events.warning(autoscaler, reason, what.clone());
         let value = if first.text("type") == "Resource" {
-            format!("failed to get {} resource metric value: {what}", first.text("resource.name"))
+            format!(
+                "failed to get {} resource metric value: {what}",
+                first.text("resource.name")
+            )
         } else {
             what
         };
-        let text = format!("invalid metrics ({0} invalid out of {0}), first error is: {value}", metrics.len());
+        let text = format!(
+            "invalid metrics ({0} invalid out of {0}), first error is: {value}",
+            metrics.len()
+        );
         self.cx.events.warning(autoscaler, "FailedComputeMetricsReplicas", text);
         let blank: Vec<Value> = metrics.iter().map(|_| json!({ "type": "" })).collect();
         set(autoscaler, "status.currentMetrics", blank.into());
@@ -112,17 +126,23 @@ fn missing(metric: &Value) -> (&'static str, String) {
     let resource = "unable to fetch metrics from resource metrics API: the server could not find the requested resource \
                     (get pods.metrics.k8s.io)";
     let custom = "unable to fetch metrics from custom metrics API: the server could not find the requested resource";
-    let external = "unable to fetch metrics from external metrics API: the server could not find the requested resource";
+    let external =
+        "unable to fetch metrics from external metrics API: the server could not find the requested resource";
     match metric.text("type") {
         "Resource" => {
             let name = metric.text("resource.name");
-            let how = if metric.text("resource.target.type") == "Utilization" { "utilization" } else { "usage" };
+            let how = if metric.text("resource.target.type") == "Utilization" {
+                "utilization"
+            } else {
+                "usage"
+            };
             let text = format!("failed to get {name} {how}: unable to get metrics for resource {name}: {resource}");
             ("FailedGetResourceMetric", text)
         }
         "ContainerResource" => {
             let name = metric.text("containerResource.name");
-            let text = format!("failed to get {name} utilization: unable to get metrics for resource {name}: {resource}");
+            let text =
+                format!("failed to get {name} utilization: unable to get metrics for resource {name}: {resource}");
             ("FailedGetContainerResourceMetric", text)
         }
         "Pods" => {
@@ -131,11 +151,17 @@ fn missing(metric: &Value) -> (&'static str, String) {
         }
         "Object" => {
             let name = metric.text("object.metric.name");
-            ("FailedGetObjectMetric", format!("unable to get metric {name}: {custom}"))
+            (
+                "FailedGetObjectMetric",
+                format!("unable to get metric {name}: {custom}"),
+            )
         }
         _ => {
             let name = metric.text("external.metric.name");
-            ("FailedGetExternalMetric", format!("unable to get external metric {name}: {external}"))
+            (
+                "FailedGetExternalMetric",
+                format!("unable to get external metric {name}: {external}"),
+            )
         }
     }
 }
@@ -153,16 +179,17 @@ impl Controller for Autoscalers {
             if changed && !seen.deleted {
                 queue.add(Key::of(seen.object));
             }
-        } else if [&DEPLOYMENTS, &STATEFUL_SETS, &REPLICA_SETS].into_iter().any(|k| seen.is(k)) {
+        } else if [&DEPLOYMENTS, &STATEFUL_SETS, &REPLICA_SETS]
+            .into_iter()
+            .any(|k| seen.is(k))
+        {
             let size = |o: &Value| (o.int("spec.replicas"), o.int("status.replicas"));
             if seen.old.is_some_and(|old| size(old) == size(seen.object)) {
                 return;
             }
             for autoscaler in self.cx.cache.list(&AUTOSCALERS, seen.object.namespace()) {
                 let target = autoscaler.at("spec.scaleTargetRef");
-                let ours = |t: &Value| {
-                    t.text("kind") == seen.resource.kind && t.text("name") == seen.object.name()
-                };
+                let ours = |t: &Value| t.text("kind") == seen.resource.kind && t.text("name") == seen.object.name();
                 if target.is_some_and(ours) {
                     queue.add_after(Key::of(&autoscaler), PERIOD);
                 }
@@ -171,7 +198,9 @@ impl Controller for Autoscalers {
     }
 
     async fn reconcile(&self, key: &Key) -> Result<Next, ApiError> {
-        let Some(stored) = self.cx.cache.get(&AUTOSCALERS, key) else { return Ok(Next::Wait) };
+        let Some(stored) = self.cx.cache.get(&AUTOSCALERS, key) else {
+            return Ok(Next::Wait);
+        };
         let mut autoscaler = (*stored).clone();
         let mut next = Next::Wait;
         match self.scale(&autoscaler).await {
@@ -190,10 +219,17 @@ impl Controller for Autoscalers {
                     let patch = json!({ "spec": { "replicas": size } });
                     let target = autoscaler.text("spec.scaleTargetRef.name").to_owned();
                     let gvr = scale.resource.gvr();
-                    self.cx.loopback.merge_patch(&gvr, Some("scale"), autoscaler.namespace(), &target, patch).await?;
+                    self.cx
+                        .loopback
+                        .merge_patch(&gvr, Some("scale"), autoscaler.namespace(), &target, patch)
+                        .await?;
                     let text = format!("the HPA controller was able to update the target scale to {size}");
                     self.put(&mut autoscaler, "AbleToScale", "True", "SucceededRescale", &text);
-                    self.cx.events.normal(&autoscaler, "SuccessfulRescale", format!("New size: {size}; reason: {why}"));
+                    self.cx.events.normal(
+                        &autoscaler,
+                        "SuccessfulRescale",
+                        format!("New size: {size}; reason: {why}"),
+                    );
                     set(&mut autoscaler, "status.desiredReplicas", size.into());
                     let now = self.cx.loopback.clock().now_rfc3339();
                     set(&mut autoscaler, "status.lastScaleTime", now.into());
@@ -206,7 +242,12 @@ impl Controller for Autoscalers {
             }
         }
         if autoscaler.get("status") != stored.get("status") {
-            match self.cx.loopback.update(&AUTOSCALERS.gvr(), Some("status"), autoscaler).await {
+            match self
+                .cx
+                .loopback
+                .update(&AUTOSCALERS.gvr(), Some("status"), autoscaler)
+                .await
+            {
                 Err(error) if error.code != 404 => return Err(error),
                 _ => {}
             }

@@ -29,14 +29,20 @@ impl Budgets {
     /// A controller that knows of no budget yet.
     #[must_use]
     pub fn new(cx: Cx) -> Self {
-        Self { cx, selectors: SelectorIndex::default() }
+        Self {
+            cx,
+            selectors: SelectorIndex::default(),
+        }
     }
 
     /// Pods that should exist, and pods of them that must be healthy.
     fn expectation(&self, budget: &Value, of: &[Arc<Value>]) -> Result<(i64, i64), String> {
         if let Some(unavailable) = budget.at("spec.maxUnavailable") {
             let expected = self.scale_of(of)?;
-            return Ok((expected, (expected - int_or_percent(Some(unavailable), expected, true)).max(0)));
+            return Ok((
+                expected,
+                (expected - int_or_percent(Some(unavailable), expected, true)).max(0),
+            ));
         }
         match budget.at("spec.minAvailable") {
             Some(percentage @ Value::String(_)) => {
@@ -56,7 +62,10 @@ impl Budgets {
             };
             let found = self.scale(pod.namespace(), owner);
             let Some((uid, scale)) = found else {
-                return Err(format!("{} does not implement the scale subresource", owner.text("kind")));
+                return Err(format!(
+                    "{} does not implement the scale subresource",
+                    owner.text("kind")
+                ));
             };
             scales.insert(uid, scale);
         }
@@ -64,7 +73,9 @@ impl Budgets {
     }
 
     fn scale(&self, namespace: &str, owner: &Value) -> Option<(String, i64)> {
-        let kind = [&REPLICA_SETS, &STATEFUL_SETS, &DEPLOYMENTS].into_iter().find(|k| k.kind == owner.text("kind"))?;
+        let kind = [&REPLICA_SETS, &STATEFUL_SETS, &DEPLOYMENTS]
+            .into_iter()
+            .find(|k| k.kind == owner.text("kind"))?;
         let object = self.cx.cache.get(kind, &Key::new(namespace, owner.text("name")))?;
         match object.controller() {
             Some(above) if *kind == REPLICA_SETS => self.scale(namespace, above),
@@ -77,9 +88,17 @@ impl Budgets {
         let now = self.cx.loopback.clock().now().as_second();
         let mut kept = Map::new();
         let mut again: Option<i64> = None;
-        for (name, time) in budget.at("status.disruptedPods").and_then(Value::as_object).into_iter().flatten() {
+        for (name, time) in budget
+            .at("status.disruptedPods")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             let there = of.iter().any(|p| p.name() == name && !p.is_deleting());
-            let since = time.as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok()).map_or(0, |t| t.as_second());
+            let since = time
+                .as_str()
+                .and_then(|t| t.parse::<jiff::Timestamp>().ok())
+                .map_or(0, |t| t.as_second());
             let left = since + PATIENCE - now;
             if there && left > 0 {
                 kept.insert(name.clone(), time.clone());
@@ -135,7 +154,9 @@ impl Controller for Budgets {
     }
 
     async fn reconcile(&self, key: &Key) -> Result<Next, ApiError> {
-        let Some(budget) = self.cx.cache.get(&DISRUPTION_BUDGETS, key) else { return Ok(Next::Wait) };
+        let Some(budget) = self.cx.cache.get(&DISRUPTION_BUDGETS, key) else {
+            return Ok(Next::Wait);
+        };
         let selector = Selector::of_label_selector(budget.at("spec.selector"));
         let found = self.cx.cache.select(&PODS, &key.namespace, &selector);
         if found.is_empty() {
@@ -168,7 +189,12 @@ impl Controller for Budgets {
         if budget.get("status") != Some(&status) {
             let mut updated = (*budget).clone();
             updated["status"] = status;
-            match self.cx.loopback.update(&DISRUPTION_BUDGETS.gvr(), Some("status"), updated).await {
+            match self
+                .cx
+                .loopback
+                .update(&DISRUPTION_BUDGETS.gvr(), Some("status"), updated)
+                .await
+            {
                 Err(error) if error.code != 404 => return Err(error),
                 _ => {}
             }

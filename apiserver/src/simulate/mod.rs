@@ -39,7 +39,9 @@ pub fn add(controllers: &mut Controllers, simulate: Simulate) {
     controllers.add(job::Jobs::new(controllers.cx("job-controller")));
     controllers.add(cronjob::CronJobs::new(controllers.cx("cronjob-controller")));
     controllers.add(disruption::Budgets::new(controllers.cx("controllermanager")));
-    controllers.add(autoscaler::Autoscalers::new(controllers.cx("horizontal-pod-autoscaler")));
+    controllers.add(autoscaler::Autoscalers::new(
+        controllers.cx("horizontal-pod-autoscaler"),
+    ));
     controllers.add(volumes::Claims::new(
         controllers.cx("persistentvolume-controller"),
         simulate,

@@ -47,7 +47,11 @@ impl CronJobs {
             if end.text("type") == "Complete" {
                 let ended = child.time("status.completionTime");
                 if ended > cron.time("status.lastSuccessfulTime") {
-                    set(cron, "status.lastSuccessfulTime", child.text("status.completionTime").into());
+                    set(
+                        cron,
+                        "status.lastSuccessfulTime",
+                        child.text("status.completionTime").into(),
+                    );
                 }
             }
         }
@@ -59,14 +63,23 @@ impl CronJobs {
             }
             there
         });
-        set(cron, "status.active", if active.is_empty() { Value::Null } else { active.into() });
+        set(
+            cron,
+            "status.active",
+            if active.is_empty() { Value::Null } else { active.into() },
+        );
     }
 
     /// Deletes the oldest finished Jobs beyond the limits.
     async fn clean_up(&self, cron: &Value, jobs: &[Arc<Value>]) -> Result<(), ApiError> {
-        let limits = [("Complete", "spec.successfulJobsHistoryLimit"), ("Failed", "spec.failedJobsHistoryLimit")];
+        let limits = [
+            ("Complete", "spec.successfulJobsHistoryLimit"),
+            ("Failed", "spec.failedJobsHistoryLimit"),
+        ];
         for (kind, limit) in limits {
-            let Some(limit) = cron.int(limit).and_then(|l| usize::try_from(l).ok()) else { continue };
+            let Some(limit) = cron.int(limit).and_then(|l| usize::try_from(l).ok()) else {
+                continue;
+            };
             let mut ended: Vec<_> = jobs.iter().filter(|j| j.is_true(kind) && !j.is_deleting()).collect();
             ended.sort_by_key(|j| (j.time("status.startTime"), j.name().to_owned()));
             for old in &ended[..ended.len().saturating_sub(limit)] {
@@ -78,10 +91,17 @@ impl CronJobs {
 
     async fn delete(&self, cron: &Value, job: &Value) -> Result<(), ApiError> {
         let options = json!({ "propagationPolicy": "Background", "preconditions": { "uid": job.uid() } });
-        match self.cx.loopback.delete(&JOBS.gvr(), job.namespace(), job.name(), options).await {
+        match self
+            .cx
+            .loopback
+            .delete(&JOBS.gvr(), job.namespace(), job.name(), options)
+            .await
+        {
             Err(error) if error.code != 404 => Err(error),
             _ => {
-                self.cx.events.normal(cron, "SuccessfulDelete", format!("Deleted job {}", job.name()));
+                self.cx
+                    .events
+                    .normal(cron, "SuccessfulDelete", format!("Deleted job {}", job.name()));
                 Ok(())
             }
         }
@@ -112,11 +132,19 @@ impl CronJobs {
             last = Some(time);
             missed += 1;
             // After a long pause only the latest counts: skip close to now.
-            let after = if missed == MISSED { now.checked_sub(jiff::SignedDuration::from_hours(1)).unwrap_or(time).max(time) } else { time };
+            let after = if missed == MISSED {
+                now.checked_sub(jiff::SignedDuration::from_hours(1))
+                    .unwrap_or(time)
+                    .max(time)
+            } else {
+                time
+            };
             next = schedule.next(after, &zone);
         }
         if missed > MISSED {
-            let text = format!("too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew: {missed}");
+            let text = format!(
+                "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew: {missed}"
+            );
             self.cx.events.warning(cron, "TooManyMissedTimes", text);
         }
         Ok((last, next))
@@ -159,7 +187,9 @@ impl CronJobs {
         });
         match self.cx.loopback.create(&JOBS.gvr(), cron.namespace(), job).await {
             Ok(job) => {
-                self.cx.events.normal(cron, "SuccessfulCreate", format!("Created job {name}"));
+                self.cx
+                    .events
+                    .normal(cron, "SuccessfulCreate", format!("Created job {name}"));
                 let mut active = cron.items("status.active").to_vec();
                 active.push(json!({
                     "apiVersion": "batch/v1", "kind": "Job", "name": name, "namespace": cron.namespace(),
@@ -169,7 +199,9 @@ impl CronJobs {
             }
             Err(error) if error.reason == "AlreadyExists" => {}
             Err(error) => {
-                self.cx.events.warning(cron, "FailedCreate", format!("Error creating job: {}", error.message));
+                self.cx
+                    .events
+                    .warning(cron, "FailedCreate", format!("Error creating job: {}", error.message));
                 return Err(error);
             }
         }
@@ -196,7 +228,9 @@ impl Controller for CronJobs {
     }
 
     async fn reconcile(&self, key: &Key) -> Result<Next, ApiError> {
-        let Some(stored) = self.cx.cache.get(&CRON_JOBS, key) else { return Ok(Next::Wait) };
+        let Some(stored) = self.cx.cache.get(&CRON_JOBS, key) else {
+            return Ok(Next::Wait);
+        };
         let jobs = self.cx.cache.controlled_by(&JOBS, stored.uid());
         let mut cron = (*stored).clone();
         self.note_finished(&mut cron, &jobs);

@@ -18,7 +18,9 @@ pub(super) struct Schedule {
     every: Option<i64>,
 }
 
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// Schedules that never come true are given up after so many days.
 const HORIZON: i32 = 366 * 5;
@@ -63,7 +65,11 @@ impl Schedule {
             return Timestamp::from_second(after.as_second() + every).ok();
         }
         let local = zone.to_datetime(after);
-        let start = local.date().at(local.hour(), local.minute(), 0, 0).checked_add(1.minute()).ok()?;
+        let start = local
+            .date()
+            .at(local.hour(), local.minute(), 0, 0)
+            .checked_add(1.minute())
+            .ok()?;
         let mut date = start.date();
         for offset in 0..HORIZON {
             if offset > 0 {
@@ -76,7 +82,11 @@ impl Schedule {
                 if !has(self.hours, i64::from(hour)) || (offset == 0 && hour < start.hour()) {
                     continue;
                 }
-                let first = if offset == 0 && hour == start.hour() { start.minute() } else { 0 };
+                let first = if offset == 0 && hour == start.hour() {
+                    start.minute()
+                } else {
+                    0
+                };
                 if let Some(minute) = (first..60).find(|m| has(self.minutes, i64::from(*m))) {
                     let found = zone.to_timestamp(date.at(hour, minute, 0, 0)).ok()?;
                     if found > after {
@@ -89,18 +99,33 @@ impl Schedule {
     }
 
     fn every(text: &str) -> Result<Self, String> {
-        let span: Span = text.parse().map_err(|_| format!("failed to parse duration @every {text}"))?;
+        let span: Span = text
+            .parse()
+            .map_err(|_| format!("failed to parse duration @every {text}"))?;
         let seconds = span.total(jiff::Unit::Second).ok().filter(|s| *s >= 1.0 && *s < 1e9);
         let seconds = seconds.ok_or_else(|| format!("failed to parse duration @every {text}"))?;
         #[allow(clippy::cast_possible_truncation, reason = "bounded above")]
         let every = Some(seconds as i64);
-        Ok(Self { minutes: 0, hours: 0, days: 0, months: 0, weekdays: 0, either_day: false, every })
+        Ok(Self {
+            minutes: 0,
+            hours: 0,
+            days: 0,
+            months: 0,
+            weekdays: 0,
+            either_day: false,
+            every,
+        })
     }
 
     fn is_day(&self, date: DateTime) -> bool {
         let day = has(self.days, i64::from(date.day()));
         let weekday = has(self.weekdays, i64::from(date.date().weekday().to_sunday_zero_offset()));
-        has(self.months, i64::from(date.month())) && if self.either_day { day || weekday } else { day && weekday }
+        has(self.months, i64::from(date.month()))
+            && if self.either_day {
+                day || weekday
+            } else {
+                day && weekday
+            }
     }
 }
 
@@ -113,7 +138,11 @@ fn field(text: &str, least: i64, most: i64, names: &[&str]) -> Result<u64, Strin
     for piece in text.split(',') {
         let (range, step) = match piece.split_once('/') {
             Some((range, step)) => {
-                let step = step.parse().ok().filter(|s| *s > 0).ok_or_else(|| format!("step of range should be a positive number: {piece}"))?;
+                let step = step
+                    .parse()
+                    .ok()
+                    .filter(|s| *s > 0)
+                    .ok_or_else(|| format!("step of range should be a positive number: {piece}"))?;
                 (range, Some(step))
             }
             None => (piece, None),
@@ -144,7 +173,10 @@ fn value(text: &str, least: i64, names: &[&str]) -> Result<i64, String> {
     if let Some(at) = names.iter().position(|n| *n == lower) {
         return Ok(least + i64::try_from(at).unwrap_or(0));
     }
-    text.parse().ok().filter(|v: &i64| (0..64).contains(v)).ok_or_else(|| format!("failed to parse int from {text}"))
+    text.parse()
+        .ok()
+        .filter(|v: &i64| (0..64).contains(v))
+        .ok_or_else(|| format!("failed to parse int from {text}"))
 }
 
 #[cfg(test)]
@@ -153,13 +185,18 @@ mod tests {
 
     fn next(schedule: &str, after: &str) -> String {
         let schedule = Schedule::parse(schedule).expect("a schedule");
-        schedule.next(after.parse().expect("a time"), &TimeZone::UTC).map_or_else(String::new, |t| t.to_string())
+        schedule
+            .next(after.parse().expect("a time"), &TimeZone::UTC)
+            .map_or_else(String::new, |t| t.to_string())
     }
 
     #[test]
     fn fields_lists_ranges_steps_and_names_are_understood() {
         assert_eq!(next("* * * * *", "2026-01-01T00:00:30Z"), "2026-01-01T00:01:00Z");
-        assert_eq!(next("*/15 8-10 * * MON", "2026-01-01T00:00:00Z"), "2026-01-05T08:00:00Z");
+        assert_eq!(
+            next("*/15 8-10 * * MON", "2026-01-01T00:00:00Z"),
+            "2026-01-05T08:00:00Z"
+        );
         assert_eq!(next("5,50 * * * *", "2026-01-01T00:05:00Z"), "2026-01-01T00:50:00Z");
         assert_eq!(next("@daily", "2026-01-01T00:00:00Z"), "2026-01-02T00:00:00Z");
         assert_eq!(next("0 0 29 feb *", "2026-01-01T00:00:00Z"), "2028-02-29T00:00:00Z");
@@ -173,7 +210,15 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_in_words() {
-        for bad in ["", "* * * *", "61 * * * *", "*/0 * * * *", "5-1 * * * *", "x * * * *", "@every soon"] {
+        for bad in [
+            "",
+            "* * * *",
+            "61 * * * *",
+            "*/0 * * * *",
+            "5-1 * * * *",
+            "x * * * *",
+            "@every soon",
+        ] {
             assert!(Schedule::parse(bad).is_err(), "{bad}");
         }
     }

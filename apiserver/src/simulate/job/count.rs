@@ -83,7 +83,12 @@ impl Work<'_> {
             }
         }
         let failed = counted("failed") + waiting("failed") + new(&ended.failed);
-        Totals { succeeded, failed, complete, given_up }
+        Totals {
+            succeeded,
+            failed,
+            complete,
+            given_up,
+        }
     }
 
     /// Notes in the status what ended. Complete indexes need no note: writing an index twice counts it once.

@@ -19,11 +19,19 @@ struct Verdict {
 
 impl Verdict {
     fn success(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { succeeded: true, reason, message: message.into() }
+        Self {
+            succeeded: true,
+            reason,
+            message: message.into(),
+        }
     }
 
     fn failure(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { succeeded: false, reason, message: message.into() }
+        Self {
+            succeeded: false,
+            reason,
+            message: message.into(),
+        }
     }
 }
 
@@ -77,7 +85,11 @@ impl Work<'_> {
             set(&mut self.job, "status.uncountedTerminatedPods", json!({}));
         }
         if let Some(verdict) = &verdict {
-            let interim = if verdict.succeeded { "SuccessCriteriaMet" } else { "FailureTarget" };
+            let interim = if verdict.succeeded {
+                "SuccessCriteriaMet"
+            } else {
+                "FailureTarget"
+            };
             self.add_condition(interim, verdict);
         }
         if self.job.get("status") != Some(&before) {
@@ -99,9 +111,13 @@ impl Work<'_> {
     fn decided(&self) -> Option<Verdict> {
         let of = |kind: &str, make: fn(&'static str, String) -> Verdict| {
             let condition = self.job.condition(kind).filter(|c| c.text("status") == "True")?;
-            Some(make(known_reason(condition.text("reason")), condition.text("message").to_owned()))
+            Some(make(
+                known_reason(condition.text("reason")),
+                condition.text("message").to_owned(),
+            ))
         };
-        of("FailureTarget", |r, m| Verdict::failure(r, m)).or_else(|| of("SuccessCriteriaMet", |r, m| Verdict::success(r, m)))
+        of("FailureTarget", |r, m| Verdict::failure(r, m))
+            .or_else(|| of("SuccessCriteriaMet", |r, m| Verdict::success(r, m)))
     }
 
     /// Why the Job fails, if it does.
@@ -111,22 +127,38 @@ impl Work<'_> {
         }
         let per_index = self.job.int("spec.backoffLimitPerIndex").is_some();
         let limit = self.job.int("spec.backoffLimit").unwrap_or(6);
-        let ignored = ended.failed.iter().filter(|p| self.rule(p).is_some_and(|(_, a)| a == "Ignore")).count();
+        let ignored = ended
+            .failed
+            .iter()
+            .filter(|p| self.rule(p).is_some_and(|(_, a)| a == "Ignore"))
+            .count();
         let failed = totals.failed - i64::try_from(ignored).unwrap_or(0);
         let restarts: i64 = match self.job.text("spec.template.spec.restartPolicy") {
             "OnFailure" => self.pods.iter().map(|p| pods::restarts(p)).sum(),
             _ => 0,
         };
-        let exceeded = if restarts > 0 { restarts >= limit.max(1) } else { failed > limit };
+        let exceeded = if restarts > 0 {
+            restarts >= limit.max(1)
+        } else {
+            failed > limit
+        };
         if exceeded {
-            return Some(Verdict::failure("BackoffLimitExceeded", "Job has reached the specified backoff limit"));
+            return Some(Verdict::failure(
+                "BackoffLimitExceeded",
+                "Job has reached the specified backoff limit",
+            ));
         }
-        if let (Some(deadline), Some(start)) = (self.job.int("spec.activeDeadlineSeconds"), self.job.time("status.startTime"))
-            && !self.is_suspended()
+        if let (Some(deadline), Some(start)) = (
+            self.job.int("spec.activeDeadlineSeconds"),
+            self.job.time("status.startTime"),
+        ) && !self.is_suspended()
         {
             let left = start.as_second() + deadline - self.now().as_second();
             if left <= 0 {
-                return Some(Verdict::failure("DeadlineExceeded", "Job was active longer than specified deadline"));
+                return Some(Verdict::failure(
+                    "DeadlineExceeded",
+                    "Job was active longer than specified deadline",
+                ));
             }
             self.sooner(left);
         }
@@ -146,12 +178,22 @@ impl Work<'_> {
     fn success(&self, totals: &Totals, running: i64) -> Option<Verdict> {
         for (at, rule) in self.job.items("spec.successPolicy.rules").iter().enumerate() {
             let limit = self.job.int("spec.completions").unwrap_or(0);
-            let named = rule.get("succeededIndexes").and_then(Value::as_str).map(|t| super::indexes::parse(t, limit));
-            let of = named.as_ref().map_or(totals.complete.len(), |n| n.intersection(&totals.complete).count());
+            let named = rule
+                .get("succeededIndexes")
+                .and_then(Value::as_str)
+                .map(|t| super::indexes::parse(t, limit));
+            let of = named
+                .as_ref()
+                .map_or(totals.complete.len(), |n| n.intersection(&totals.complete).count());
             let needed = rule.int("succeededCount").and_then(|c| usize::try_from(c).ok());
-            let needed = needed.or(named.as_ref().map(std::collections::BTreeSet::len)).unwrap_or(usize::MAX);
+            let needed = needed
+                .or(named.as_ref().map(std::collections::BTreeSet::len))
+                .unwrap_or(usize::MAX);
             if of >= needed {
-                return Some(Verdict::success("SuccessPolicy", format!("Matched rules at index {at}")));
+                return Some(Verdict::success(
+                    "SuccessPolicy",
+                    format!("Matched rules at index {at}"),
+                ));
             }
         }
         let complete = match self.job.int("spec.completions") {
@@ -175,13 +217,21 @@ impl Work<'_> {
                 })
             });
             let by_condition = rule.items("onPodConditions").iter().any(|c| {
-                let wanted = if c.text("status").is_empty() { "True" } else { c.text("status") };
-                pod.condition(c.text("type")).is_some_and(|have| have.text("status") == wanted)
+                let wanted = if c.text("status").is_empty() {
+                    "True"
+                } else {
+                    c.text("status")
+                };
+                pod.condition(c.text("type"))
+                    .is_some_and(|have| have.text("status") == wanted)
             });
             by_code || by_condition
         };
         let rules = self.job.items("spec.podFailurePolicy.rules");
-        rules.iter().position(fits).map(|at| (at, rules[at].text("action").to_owned()))
+        rules
+            .iter()
+            .position(fits)
+            .map(|at| (at, rules[at].text("action").to_owned()))
     }
 
     /// The message of a rule that fails the whole Job because of this pod.
@@ -189,15 +239,20 @@ impl Work<'_> {
         let (at, _) = self.rule(pod).filter(|(_, action)| action == "FailJob")?;
         let (namespace, name) = (pod.namespace(), pod.name());
         let rule = &self.job.items("spec.podFailurePolicy.rules")[at];
-        Some(match exits(pod).find(|(_, code)| *code != 0).filter(|_| rule.get("onExitCodes").is_some()) {
-            Some((container, code)) => format!(
-                "Container {container} for pod {namespace}/{name} failed with exit code {code} matching FailJob rule at index {at}"
-            ),
-            None => {
-                let kind = rule.items("onPodConditions").first().map_or("", |c| c.text("type"));
-                format!("Pod {namespace}/{name} has condition {kind} matching FailJob rule at index {at}")
-            }
-        })
+        Some(
+            match exits(pod)
+                .find(|(_, code)| *code != 0)
+                .filter(|_| rule.get("onExitCodes").is_some())
+            {
+                Some((container, code)) => format!(
+                    "Container {container} for pod {namespace}/{name} failed with exit code {code} matching FailJob rule at index {at}"
+                ),
+                None => {
+                    let kind = rule.items("onPodConditions").first().map_or("", |c| c.text("type"));
+                    format!("Pod {namespace}/{name} has condition {kind} matching FailJob rule at index {at}")
+                }
+            },
+        )
     }
 
     /// Pods that the end of the Job stopped count as failed, unless the Job succeeded.
@@ -214,7 +269,12 @@ impl Work<'_> {
     fn note_backoff(&mut self, ended: &Ended) {
         let at = |p: &Arc<Value>| exit_time(p).unwrap_or_else(|| self.now().as_second());
         let last_success = ended.succeeded.iter().map(at).max();
-        let failures: Vec<i64> = ended.failed.iter().map(at).filter(|t| last_success.is_none_or(|s| *t > s)).collect();
+        let failures: Vec<i64> = ended
+            .failed
+            .iter()
+            .map(at)
+            .filter(|t| last_success.is_none_or(|s| *t > s))
+            .collect();
         if last_success.is_some() {
             self.backoff = Backoff::default();
         }
@@ -276,20 +336,31 @@ impl Work<'_> {
         if verdict.succeeded {
             self.cx.events.normal(&self.job, "Completed", "Job completed");
         } else {
-            self.cx.events.warning(&self.job, verdict.reason, verdict.message.clone());
+            self.cx
+                .events
+                .warning(&self.job, verdict.reason, verdict.message.clone());
         }
     }
 }
 
 /// Names and exit codes of a pod's ended containers.
 fn exits(pod: &Value) -> impl Iterator<Item = (&str, i64)> {
-    let all = pod.items("status.initContainerStatuses").iter().chain(pod.items("status.containerStatuses"));
+    let all = pod
+        .items("status.initContainerStatuses")
+        .iter()
+        .chain(pod.items("status.containerStatuses"));
     all.filter_map(|c| Some((c.text("name"), c.int("state.terminated.exitCode")?)))
 }
 
 fn exit_time(pod: &Value) -> Option<i64> {
-    let ended = pod.items("status.containerStatuses").iter().filter_map(|c| c.time("state.terminated.finishedAt"));
-    ended.max().or_else(|| pod.time("metadata.deletionTimestamp")).map(|t| t.as_second())
+    let ended = pod
+        .items("status.containerStatuses")
+        .iter()
+        .filter_map(|c| c.time("state.terminated.finishedAt"));
+    ended
+        .max()
+        .or_else(|| pod.time("metadata.deletionTimestamp"))
+        .map(|t| t.as_second())
 }
 
 /// Reasons that conditions of this controller have.

@@ -7,7 +7,9 @@ pub(super) fn parse(text: &str, limit: i64) -> BTreeSet<i64> {
     let mut found = BTreeSet::new();
     for piece in text.split(',').filter(|p| !p.is_empty()) {
         let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
-        let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) else { continue };
+        let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) else {
+            continue;
+        };
         found.extend(first.max(0)..=last.min(limit - 1));
     }
     found

@@ -60,11 +60,20 @@ impl Jobs {
     /// A controller that knows of no Job yet.
     #[must_use]
     pub fn new(cx: Cx) -> Self {
-        Self { cx, selectors: SelectorIndex::default(), backoffs: Mutex::default() }
+        Self {
+            cx,
+            selectors: SelectorIndex::default(),
+            backoffs: Mutex::default(),
+        }
     }
 
     fn backoff(&self, uid: &str) -> Backoff {
-        self.backoffs.lock().unwrap_or_else(PoisonError::into_inner).get(uid).copied().unwrap_or_default()
+        self.backoffs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(uid)
+            .copied()
+            .unwrap_or_default()
     }
 
     fn remember(&self, uid: &str, backoff: Backoff) {
@@ -87,23 +96,35 @@ impl Jobs {
     /// The pods of a Job that is gone.
     fn left_behind(&self, key: &Key) -> Vec<Arc<Value>> {
         let mut left = self.cx.cache.list(&PODS, &key.namespace);
-        left.retain(|p| p.controller().is_some_and(|o| o.text("kind") == "Job" && o.text("name") == &*key.name));
+        left.retain(|p| {
+            p.controller()
+                .is_some_and(|o| o.text("kind") == "Job" && o.text("name") == &*key.name)
+        });
         left
     }
 
     /// Deletes a Job that ended `ttlSecondsAfterFinished` ago.
     async fn expire(&self, job: &Value) -> Result<Next, ApiError> {
-        let Some(seconds) = job.int("spec.ttlSecondsAfterFinished") else { return Ok(Next::Wait) };
+        let Some(seconds) = job.int("spec.ttlSecondsAfterFinished") else {
+            return Ok(Next::Wait);
+        };
         if job.is_deleting() {
             return Ok(Next::Wait);
         }
         let ended = finished(job).and_then(|c| c.time("lastTransitionTime"));
-        let left = ended.map_or(0, |t| t.as_second() + seconds - self.cx.loopback.clock().now().as_second());
+        let left = ended.map_or(0, |t| {
+            t.as_second() + seconds - self.cx.loopback.clock().now().as_second()
+        });
         if left > 0 {
             return Ok(Next::After(Duration::from_secs(u64::try_from(left).unwrap_or(0))));
         }
         let options = json!({ "propagationPolicy": "Foreground", "preconditions": { "uid": job.uid() } });
-        match self.cx.loopback.delete(&JOBS.gvr(), job.namespace(), job.name(), options).await {
+        match self
+            .cx
+            .loopback
+            .delete(&JOBS.gvr(), job.namespace(), job.name(), options)
+            .await
+        {
             Err(error) if error.code != 404 => Err(error),
             _ => Ok(Next::Wait),
         }
@@ -150,7 +171,11 @@ impl Work<'_> {
     }
 
     async fn store(&mut self) -> Result<(), ApiError> {
-        self.job = self.cx.loopback.update(&JOBS.gvr(), Some("status"), self.job.clone()).await?;
+        self.job = self
+            .cx
+            .loopback
+            .update(&JOBS.gvr(), Some("status"), self.job.clone())
+            .await?;
         Ok(())
     }
 }
@@ -180,7 +205,11 @@ impl Controller for Jobs {
             wake_owners(seen, &JOBS, &self.selectors, &batched);
             for key in batched.drain() {
                 // Without its Job a pod waits for nobody.
-                let delay = if self.cx.cache.get(&JOBS, &key).is_some() { BATCH } else { Duration::ZERO };
+                let delay = if self.cx.cache.get(&JOBS, &key).is_some() {
+                    BATCH
+                } else {
+                    Duration::ZERO
+                };
                 queue.add_after(key, delay);
             }
         }
@@ -202,7 +231,13 @@ impl Controller for Jobs {
         let mut claimed = claim(&self.cx, &job, &JOBS, &PODS, &selector).await?;
         claimed.sort_by_key(|p| (p.time("metadata.creationTimestamp"), p.revision(), p.name().to_owned()));
         let backoff = self.backoff(job.uid());
-        let mut work = Work { cx: &self.cx, job: (*job).clone(), pods: claimed, backoff, again: None };
+        let mut work = Work {
+            cx: &self.cx,
+            job: (*job).clone(),
+            pods: claimed,
+            backoff,
+            again: None,
+        };
         let result = work.sync().await;
         self.remember(job.uid(), work.backoff);
         result?;
@@ -212,16 +247,26 @@ impl Controller for Jobs {
 
 /// The condition that says how a Job ended.
 pub(super) fn finished(job: &Value) -> Option<&Value> {
-    ["Complete", "Failed"].into_iter().filter_map(|kind| job.condition(kind)).find(|c| c.text("status") == "True")
+    ["Complete", "Failed"]
+        .into_iter()
+        .filter_map(|kind| job.condition(kind))
+        .find(|c| c.text("status") == "True")
 }
 
 /// Takes the tracking finalizer from a pod.
 async fn untrack(cx: &Cx, pod: &Value) -> Result<(), ApiError> {
-    let kept: Vec<&Value> =
-        pod.items("metadata.finalizers").iter().filter(|f| f.as_str() != Some(TRACKING)).collect();
+    let kept: Vec<&Value> = pod
+        .items("metadata.finalizers")
+        .iter()
+        .filter(|f| f.as_str() != Some(TRACKING))
+        .collect();
     let kept = if kept.is_empty() { Value::Null } else { json!(kept) };
     let patch = json!({ "metadata": { "uid": pod.uid(), "finalizers": kept } });
-    match cx.loopback.merge_patch(&PODS.gvr(), None, pod.namespace(), pod.name(), patch).await {
+    match cx
+        .loopback
+        .merge_patch(&PODS.gvr(), None, pod.namespace(), pod.name(), patch)
+        .await
+    {
         Err(error) if error.code != 404 => Err(error),
         _ => Ok(()),
     }

@@ -22,7 +22,11 @@ impl Work<'_> {
     pub(super) async fn run(&mut self, totals: &Totals) -> Result<(i64, i64), ApiError> {
         let active = self.active();
         let present = i64::try_from(active.len()).unwrap_or(0);
-        let wanted = if self.is_suspended() { 0 } else { self.wanted(totals, present) };
+        let wanted = if self.is_suspended() {
+            0
+        } else {
+            self.wanted(totals, present)
+        };
         let doomed = self.doomed(&active, totals, (present - wanted).max(0));
         if !doomed.is_empty() {
             let count = i64::try_from(doomed.len()).unwrap_or(0);
@@ -34,7 +38,11 @@ impl Work<'_> {
             return Ok((present - count, count));
         }
         let going = self.pods.iter().filter(|p| pods::is_terminating(p)).count();
-        let held = if self.replaces_failed_only() { i64::try_from(going).unwrap_or(0) } else { 0 };
+        let held = if self.replaces_failed_only() {
+            i64::try_from(going).unwrap_or(0)
+        } else {
+            0
+        };
         let missing = wanted - present - held;
         if missing <= 0 {
             return Ok((present, 0));
@@ -97,7 +105,11 @@ impl Work<'_> {
             let busy: BTreeSet<i64> = active.iter().filter_map(|p| index_of(p)).collect();
             let limit = self.job.int("spec.completions").unwrap_or(0);
             let free = |i: &i64| !busy.contains(i) && !totals.complete.contains(i) && !totals.given_up.contains(i);
-            (0..limit).filter(free).take(usize::try_from(count).unwrap_or(0)).map(Some).collect()
+            (0..limit)
+                .filter(free)
+                .take(usize::try_from(count).unwrap_or(0))
+                .map(Some)
+                .collect()
         } else {
             (0..count).map(|_| None).collect()
         };
@@ -144,11 +156,20 @@ impl Work<'_> {
         add_label(&mut pod, INDEX, &index.to_string());
         if self.job.int("spec.backoffLimitPerIndex").is_some() {
             let failed = failures.get(&index).copied().unwrap_or(0);
-            annotate(&mut pod, "batch.kubernetes.io/job-index-failure-count", &failed.to_string());
+            annotate(
+                &mut pod,
+                "batch.kubernetes.io/job-index-failure-count",
+                &failed.to_string(),
+            );
         }
         pod["spec"]["hostname"] = format!("{}-{index}", self.job.name()).into();
         for list in ["initContainers", "containers"] {
-            for container in pod["spec"].get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            for container in pod["spec"]
+                .get_mut(list)
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
                 let mut env = container.items("env").to_vec();
                 if !env.iter().any(|e| e.text("name") == "JOB_COMPLETION_INDEX") {
                     env.push(json!({ "name": "JOB_COMPLETION_INDEX", "valueFrom": { "fieldRef": {
