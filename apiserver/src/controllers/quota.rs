@@ -28,7 +28,10 @@ impl Quotas {
     /// A controller that knows of no quota yet.
     #[must_use]
     pub fn new(cx: Cx) -> Self {
-        Self { cx, namespaces: Mutex::default() }
+        Self {
+            cx,
+            namespaces: Mutex::default(),
+        }
     }
 
     fn quotas_in(&self, namespace: &str) -> Vec<Key> {
@@ -38,7 +41,11 @@ impl Quotas {
 
     /// The sum of what the objects of a namespace use of the resources that `hard` names.
     async fn used(&self, quota: &Value) -> Result<Map<String, Value>, ApiError> {
-        let hard = quota.at("spec.hard").and_then(Value::as_object).cloned().unwrap_or_default();
+        let hard = quota
+            .at("spec.hard")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
         let mut sums: BTreeMap<String, Quantity> = BTreeMap::new();
         let mut counted = BTreeSet::new();
         for resource in self.cx.loopback.catalog().iter() {
@@ -85,7 +92,11 @@ pub(crate) fn usage(resource: &Resource, object: &Value) -> BTreeMap<String, Qua
                 add("services.loadbalancers".to_owned(), "1");
             }
             if matches!(kind, "NodePort" | "LoadBalancer") {
-                let ports = object.items("spec.ports").iter().filter(|p| p.int("nodePort").is_some()).count();
+                let ports = object
+                    .items("spec.ports")
+                    .iter()
+                    .filter(|p| p.int("nodePort").is_some())
+                    .count();
                 add("services.nodeports".to_owned(), &ports.to_string());
             }
         }
@@ -94,8 +105,14 @@ pub(crate) fn usage(resource: &Resource, object: &Value) -> BTreeMap<String, Qua
             add("requests.storage".to_owned(), &storage);
             let class = object.text("spec.storageClassName").to_owned();
             if !class.is_empty() {
-                add(format!("{class}.storageclass.storage.k8s.io/requests.storage"), &storage);
-                add(format!("{class}.storageclass.storage.k8s.io/persistentvolumeclaims"), "1");
+                add(
+                    format!("{class}.storageclass.storage.k8s.io/requests.storage"),
+                    &storage,
+                );
+                add(
+                    format!("{class}.storageclass.storage.k8s.io/persistentvolumeclaims"),
+                    "1",
+                );
             }
         }
         ("", "pods") => used.extend(compute(object)),
@@ -150,7 +167,9 @@ fn compute(pod: &Value) -> BTreeMap<String, Quantity> {
 
 /// Whether a quota's entry can be about this resource at all.
 fn concerns(name: &str, resource: &Resource) -> bool {
-    let counted = name.strip_prefix("count/").is_some_and(|r| r == resource.group_resource());
+    let counted = name
+        .strip_prefix("count/")
+        .is_some_and(|r| r == resource.group_resource());
     counted
         || (resource.group.is_empty()
             && match resource.plural.as_str() {
@@ -237,7 +256,9 @@ impl Controller for Quotas {
             Some(old) => seen.is(&PODS) && pods::is_finished(old) != pods::is_finished(seen.object),
         };
         if changed {
-            self.quotas_in(seen.object.namespace()).into_iter().for_each(|key| queue.add(key));
+            self.quotas_in(seen.object.namespace())
+                .into_iter()
+                .for_each(|key| queue.add(key));
         }
     }
 

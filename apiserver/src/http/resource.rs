@@ -80,7 +80,7 @@ pub(crate) async fn serve(
             let options = WriteOptions::parse("CreateOptions", query)?;
             let body = decode::read(&scope.resource, body, incoming.content_type())?;
             let (object, warnings) = decode::object(&scope, body, options.validation)?;
-            create::create(&scope, &options, object, warnings).await?
+            create::create(&scope, &options, object, warnings, false).await?
         }
         "update" => {
             let body = incoming.body()?;

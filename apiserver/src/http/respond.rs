@@ -30,6 +30,7 @@ pub(crate) fn error(error: &ApiError, media: Media) -> Response<Body> {
     } else {
         encoded(error.code, &error.to_status(), media, false)
     };
+    warn(&mut response, &error.warnings);
     if let Some(seconds) = error.retry_after {
         response
             .headers_mut()
@@ -77,7 +78,7 @@ pub(crate) fn object(
     }
     let verbatim = accepted.form == Form::Object && accepted.media == Media::Json && !accepted.pretty;
     let mut response = if verbatim {
-        json_text(code, shown.into_json(), incoming)
+        json_text(code, shown.into_json(&scope.resource), incoming)
     } else {
         let value = shown.into_value();
         let value = if value["kind"] == "Status" && value["apiVersion"] == "v1" {
@@ -237,20 +238,15 @@ fn go_type(resource: &Resource, custom: bool, list: bool) -> String {
 fn json_list(scope: &Scope, incoming: &Incoming, list: List) -> Result<Response<Body>, ApiError> {
     let resource = &scope.resource;
     let custom = resource.custom.is_some();
-    let head = format!(
-        "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{},\"items\":[",
-        Value::from(resource.list_kind.as_str()),
-        Value::from(resource.api_version()),
-        list.metadata(custom)
-    );
+    let (head, tail) = list_frame(resource, &list);
     let size: usize = list.objects.iter().map(|object| object.json.len()).sum();
     if size <= LARGE || wants_gzip(incoming) {
-        let mut text = Vec::with_capacity(head.len() + size + list.objects.len() + 2);
+        let mut text = Vec::with_capacity(head.len() + size + list.objects.len() + tail.len());
         text.extend_from_slice(head.as_bytes());
         for (index, object) in list.objects.iter().enumerate() {
             item(scope, object, index, custom, &mut text)?;
         }
-        text.extend_from_slice(b"]}");
+        text.extend_from_slice(tail.as_bytes());
         return Ok(json_text(200, text.into(), incoming));
     }
     let scope = scope.clone();
@@ -272,13 +268,28 @@ fn json_list(scope: &Scope, incoming: &Incoming, list: List) -> Result<Response<
             }
         }
         if objects.peek().is_none() {
-            piece.extend_from_slice(b"]}");
+            piece.extend_from_slice(tail.as_bytes());
         }
         Some(Bytes::from(piece))
     });
     let mut response = text(200, "application/json", Bytes::new());
     *response.body_mut() = Body::frames(futures::stream::iter(pieces));
     Ok(response)
+}
+
+/// What stands before and after the items of a list, in the key order of the real server.
+fn list_frame(resource: &Resource, list: &List) -> (String, String) {
+    let (kind, version) = (
+        Value::from(resource.list_kind.as_str()),
+        Value::from(resource.api_version()),
+    );
+    let metadata = list.metadata(resource.custom.is_some());
+    if resource.custom.is_some() {
+        let head = format!("{{\"apiVersion\":{version},\"items\":[");
+        return (head, format!("],\"kind\":{kind},\"metadata\":{metadata}}}"));
+    }
+    let head = format!("{{\"kind\":{kind},\"apiVersion\":{version},\"metadata\":{metadata},\"items\":[");
+    (head, "]}".to_owned())
 }
 
 fn item(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::options::WriteOptions;
 use super::shape::{self, Shown};
 use super::update::{admit, stamp};
-use super::{Outcome, Scope, convert, fields, strategy};
+use super::{Outcome, Scope, convert, fields, owners, strategy};
 use crate::admission::Operation;
 use crate::error::ApiError;
 use crate::resource::Resource;
@@ -18,7 +18,8 @@ const ATTEMPTS: usize = 8;
 const BASE: usize = 58;
 const SUFFIX: usize = 5;
 
-/// Stores a new object that was decoded for the scope's resource.
+/// Stores a new object that was decoded for the scope's resource. `tracked` says that its managedFields are up to date
+/// already: after an apply.
 ///
 /// # Errors
 /// 400 for a namespace unlike the request's, 404 and 403 of the namespace, 422 of validation, 409 if the name is taken.
@@ -27,6 +28,7 @@ pub(crate) async fn create(
     options: &WriteOptions,
     mut object: Value,
     mut warnings: Vec<String>,
+    tracked: bool,
 ) -> Result<Outcome, ApiError> {
     let resource = &*scope.resource;
     place(scope, &mut object)?;
@@ -38,8 +40,12 @@ pub(crate) async fn create(
         return Err(ApiError::forbidden(resource, name, why));
     }
     wipe_metadata(&mut object);
-    stamp(scope, options, None, &mut object);
+    warnings.extend(owners::drop_repeated(&mut object, ""));
+    if !tracked {
+        stamp(scope, options, None, &mut object);
+    }
     warnings.extend(admit(scope, options, Operation::Create, &mut object, None).await?);
+    warnings.extend(owners::drop_repeated(&mut object, owners::AFTER_ADMISSION));
     let generated = generated_base(&object);
     let mut attempts = 0;
     loop {
@@ -61,6 +67,7 @@ pub(crate) async fn create(
             let kind = candidate["kind"].as_str().unwrap_or(&resource.kind);
             return Err(ApiError::invalid(&resource.group, kind, &name, &causes));
         }
+        warnings.extend(strategy::warnings(resource, &candidate, None));
         warnings.extend(super::update::validate(scope, options, Operation::Create, &mut candidate, None).await?);
         if !matches!(
             candidate["metadata"]["resourceVersion"].as_str().unwrap_or_default(),

@@ -42,7 +42,7 @@ pub(crate) async fn create(
 ) -> Result<Value, ApiError> {
     let scope = scope(core, manager, resource, namespace, "")?;
     let (object, warnings) = decoded(&scope, object)?;
-    let outcome = super::create::create(&scope, &options("CreateOptions"), object, warnings).await?;
+    let outcome = super::create::create(&scope, &options("CreateOptions"), object, warnings, false).await?;
     Ok(outcome.shown.into_value())
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod fields;
 pub(crate) mod labels;
 pub(crate) mod loopback;
 pub(crate) mod options;
+pub(crate) mod owners;
 pub(crate) mod page;
 pub(crate) mod patch;
 pub(crate) mod pods;

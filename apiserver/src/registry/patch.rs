@@ -249,7 +249,7 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
     }
-    Box::pin(create(scope, options, object, warnings)).await
+    Box::pin(create(scope, options, object, warnings, true)).await
 }
 
 /// What Go's decoder calls the type of a value.

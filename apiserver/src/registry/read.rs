@@ -9,12 +9,12 @@ use super::fields::FieldSelector;
 use super::labels::LabelSelector;
 use super::options::integer;
 use super::page::Token;
-use super::shape::{self, Shown};
+use super::shape;
 use super::{Outcome, Scope};
 use crate::error::{ApiError, Cause};
 use crate::http::query::Query;
 use crate::server::Core;
-use crate::storage::{Expired, Stored, View};
+use crate::storage::{self, Expired, Stored, View};
 
 /// How long a read waits for a revision that is not reached yet.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -325,7 +325,7 @@ pub(crate) fn to_value(scope: &Scope, list: &List) -> Result<Value, ApiError> {
 pub(crate) fn item_text(scope: &Scope, object: &Stored) -> Result<bytes::Bytes, ApiError> {
     let resource = &scope.resource;
     if resource.custom.is_some() {
-        return shape::show(resource, object).map(Shown::into_json);
+        return shape::show(resource, object).map(|shown| shown.into_json(resource));
     }
     if shape::is_verbatim(resource, object) {
         return Ok(object.tail());
@@ -335,6 +335,6 @@ pub(crate) fn item_text(scope: &Scope, object: &Stored) -> Result<bytes::Bytes, 
         fields.remove("kind");
         fields.remove("apiVersion");
     }
-    let text = serde_json::to_vec(&value).unwrap_or_default();
+    let text = storage::text(&value, shape::layout(resource));
     Ok(bytes::Bytes::from(text).slice(1..))
 }

@@ -7,7 +7,7 @@ use super::convert;
 use crate::error::ApiError;
 use crate::resource::Resource;
 use crate::schema::Schema;
-use crate::storage::Stored;
+use crate::storage::{self, Layout, Stored};
 
 /// An object on its way out: as text where nothing has to be looked at, else as a value.
 #[derive(Clone, Debug)]
@@ -24,11 +24,20 @@ impl Shown {
         }
     }
 
-    pub(crate) fn into_json(self) -> Bytes {
+    pub(crate) fn into_json(self, resource: &Resource) -> Bytes {
         match self {
             Self::Json(text) => text,
-            Self::Value(value) => serde_json::to_vec(&value).unwrap_or_default().into(),
+            Self::Value(value) => storage::text(&value, layout(resource)).into(),
         }
+    }
+}
+
+/// The order in which the keys of a resource's objects are written.
+pub(crate) fn layout(resource: &Resource) -> Layout {
+    if resource.custom.is_some() {
+        Layout::Sorted
+    } else {
+        Layout::Declared
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn reset_fields(resource: &Resource, subresource: &str) -> &'static [
     match subresource {
         "" if resource.subresource("status").is_some() => &["status"],
         "" => &[],
+        "status" if resource.custom.is_none() => &["spec"],
         "status" => &["spec", "metadata"],
         _ => &[],
     }
@@ -112,6 +113,11 @@ pub(crate) fn validate_update(resource: &Resource, subresource: &str, new: &Valu
 /// The part of the object that a subresource writes: scaling is a change of the object itself.
 fn written_part(subresource: &str) -> &str {
     if subresource == "scale" { "" } else { subresource }
+}
+
+/// What a writer should know about an object that is stored all the same.
+pub(crate) fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<String> {
+    builtins::metadata::warnings(resource, new, old)
 }
 
 fn kind_causes(resource: &Resource, object: &Value) -> Vec<Cause> {

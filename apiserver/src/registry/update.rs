@@ -10,7 +10,7 @@ use super::options::WriteOptions;
 use super::shape::{self, Shown};
 use super::strategy;
 use super::traits::Traits;
-use super::{Outcome, Scope, convert};
+use super::{Outcome, Scope, convert, owners};
 use crate::access::Attributes;
 use crate::admission::{Operation, Request};
 use crate::apply::{self, Manager};
@@ -52,7 +52,7 @@ pub(crate) async fn update(
             return Err(ApiError::not_found(&scope.resource, &scope.name));
         }
         may_create(scope)?;
-        return Box::pin(create(scope, options, object, warnings)).await;
+        return Box::pin(create(scope, options, object, warnings, false)).await;
     }
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     change(scope, options, &uid, &mut |_| {
@@ -93,17 +93,20 @@ pub(crate) async fn change(
             );
             return Err(ApiError::conflict(&scope.resource, &scope.name, why));
         }
-        if scope.subresource == "status" && scope.resource.custom.is_some() {
+        if scope.subresource == "status" && !tracked {
             // What a status write cannot change must not be owned by it either.
             let version = object["metadata"]["resourceVersion"].clone();
             strategy::prepare_update(scope, &mut object, &old);
             object["metadata"]["resourceVersion"] = version;
         }
+        warnings.extend(owners::drop_repeated(&mut object, ""));
         if !tracked {
             stamp(scope, options, Some(&old), &mut object);
         }
         warnings.extend(admit(scope, options, Operation::Update, &mut object, Some(&old)).await?);
+        warnings.extend(owners::drop_repeated(&mut object, owners::AFTER_ADMISSION));
         check_version(scope, &object, &stored)?;
+        object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
         restore_metadata(&mut object, &old);
         strategy::prepare_update(scope, &mut object, &old);
         let resource = &*scope.resource;
@@ -116,8 +119,8 @@ pub(crate) async fn change(
             let kind = object["kind"].as_str().unwrap_or(&resource.kind);
             return Err(ApiError::invalid(&resource.group, kind, &scope.name, &causes));
         }
+        warnings.extend(strategy::warnings(resource, &object, Some(&old)));
         warnings.extend(validate(scope, options, Operation::Update, &mut object, Some(&old)).await?);
-        object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
         if let Some(shown) = finish(scope, options, &stored, &old, object)? {
             return Ok(Outcome {
                 code: 200,

@@ -14,7 +14,7 @@ use super::read::{Selectors, not_a_number, wait_for};
 use super::{Scope, shape};
 use crate::error::{ApiError, Cause};
 use crate::http::query::Query;
-use crate::storage::{Change, Interest, Overflow, Stored, Subscription};
+use crate::storage::{self, Change, Interest, Overflow, Stored, Subscription};
 
 /// Undelivered changes at which a watcher is ended.
 const BACKLOG: usize = 4096;
@@ -58,7 +58,7 @@ impl EventForm for Plain {
         }
         let mut value = shape::value(&scope.resource, object)?;
         value["metadata"]["resourceVersion"] = revision.to_string().into();
-        Ok(value.to_string().into())
+        Ok(storage::text(&value, shape::layout(&scope.resource)).into())
     }
 }
 

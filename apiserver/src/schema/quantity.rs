@@ -108,7 +108,10 @@ impl Quantity {
     /// The sum, in the first one's family unless that is zero.
     pub(crate) fn plus(self, other: Self) -> Self {
         let family = if self.nanos == 0 { other.family } else { self.family };
-        Self { nanos: self.nanos.saturating_add(other.nanos).clamp(-MOST, MOST), family }
+        Self {
+            nanos: self.nanos.saturating_add(other.nanos).clamp(-MOST, MOST),
+            family,
+        }
     }
 
     /// Whether it is below zero.

@@ -11,6 +11,7 @@ mod key;
 mod state;
 mod stored;
 
+pub use self::encode::{Layout, text};
 pub use self::history::Expired;
 pub use self::hub::{Change, Interest, Overflow, Subscription};
 pub use self::key::Key;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::encode::{Encoded, encode};
+use super::encode::{Encoded, Layout, encode};
 use super::key::Key;
 
 type Text = Box<str>;
@@ -37,7 +37,7 @@ impl Draft {
         labels.sort_unstable();
         Self {
             key,
-            encoded: encode(object),
+            encoded: encode(object, if schema == 0 { Layout::Declared } else { Layout::Sorted }),
             uid: metadata["uid"].as_str().unwrap_or_default().into(),
             labels: labels.into(),
             fields: fields.into_iter().map(|(name, value)| (name, value.into())).collect(),
@@ -175,7 +175,7 @@ mod tests {
         assert!(
             stored
                 .json
-                .starts_with(br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":"#)
+                .starts_with(br#"{"kind":"ConfigMap","apiVersion":"v1","metadata":"#)
         );
     }
 
