@@ -13,6 +13,7 @@ use crate::declaration::{Declaration, Declared, InvalidDeclaration};
 use crate::diagnostics::Observer;
 use crate::env::Env;
 use crate::grants::Declare;
+use crate::health::Health;
 use crate::metrics::Metrics;
 
 /// An operator: its controllers, and what they share.
@@ -23,6 +24,7 @@ pub struct Manager {
     pub(super) version: String,
     pub(super) env: Env,
     pub(super) metrics: Metrics,
+    pub(super) health: Health,
     pub(super) controllers: Vec<Box<dyn AnyController>>,
     pub(super) invalid: Vec<InvalidDeclaration>,
     pub(super) runnables: Vec<Arc<dyn Runnable>>,
@@ -39,6 +41,7 @@ impl Manager {
             version: "0".to_owned(),
             env: Env::system(),
             metrics: Metrics::new(),
+            health: Health::new(),
             controllers: Vec::new(),
             invalid: Vec::new(),
             runnables: Vec::new(),
@@ -88,6 +91,12 @@ impl Manager {
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// What the probes of this manager answer; add sections of your own to `/statusz`, or hold back readiness.
+    #[must_use]
+    pub fn health(&self) -> &Health {
+        &self.health
     }
 
     /// The operator's name.

@@ -17,7 +17,6 @@ use crate::cache::{Informers, KeepManagers};
 use crate::client::{Origin, Transport, WriteFence};
 use crate::controller::{AnyController, Services};
 use crate::events::{Publisher, Recorder};
-use crate::health::Health;
 use crate::leader::{Elector, LeaderStatus, Lost, ServerLease};
 
 /// How long the last events may take to be sent.
@@ -91,12 +90,12 @@ impl Life {
             version,
             env,
             metrics,
+            health,
             controllers,
             runnables,
             observers,
             ..
         } = manager;
-        let health = Health::new();
         let servers = listen(&options, &health, &metrics).await?;
         let transport = Transport::builder(client, env.clone())
             .operator(&operator, &version)
