@@ -4,6 +4,7 @@
 //! warnings that go out as `Warning` headers.
 
 mod conditions;
+mod defaults;
 mod namespace;
 mod owner_references;
 pub mod webhook;
@@ -129,6 +130,7 @@ impl Admission {
     /// Dropping the future leaves the object half changed; webhooks may have been called.
     pub async fn mutate(&self, request: &mut Request<'_>) -> Result<Vec<String>, ApiError> {
         namespace::check(&self.0.store, request)?;
+        defaults::apply(&self.0, request)?;
         let mut warnings = Vec::new();
         let mutated = webhook::mutate(&self.0, request, &mut warnings).await;
         with_warnings(mutated, warnings)

@@ -40,6 +40,8 @@ pub fn prepare_update(resource: &Resource, subresource: &str, new: &mut Value, o
     match subresource {
         "" => prepare_main(resource, new, old, clock),
         "status" => prepare_status(resource, new, old),
+        // The server makes the bound pod from the old one itself.
+        "binding" => {}
         _ => keep_all_but(new, old, &subresource_fields(resource, subresource)),
     }
 }
