@@ -90,7 +90,7 @@ pub(crate) fn prepare_update(scope: &Scope, new: &mut Value, old: &Value) {
     }
     if resource.counts_generation {
         let before = old["metadata"]["generation"].as_i64().unwrap_or_default();
-        let changed = subresource != "status" && is_new_generation(resource, new, old);
+        let changed = !matches!(subresource, "status" | "binding") && is_new_generation(resource, new, old);
         new["metadata"]["generation"] = (before + i64::from(changed)).into();
     }
 }

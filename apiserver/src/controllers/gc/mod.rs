@@ -29,6 +29,10 @@ mod graph;
 /// Pods go one at a time, this far apart, so that what owns them shows each of them going.
 const BETWEEN_PODS: Duration = Duration::from_millis(2);
 
+/// An owner that waits for its dependents, or for their orphaning, is looked at this much later, so that its controller
+/// has shown what happened.
+const PATIENCE: Duration = Duration::from_millis(30);
+
 /// The garbage collector.
 pub struct GarbageCollector {
     cx: Cx,
@@ -315,9 +319,15 @@ impl Controller for GarbageCollector {
         if seen.is(&EVENTS) {
             return;
         }
-        for uid in self.graph().observe(seen) {
-            queue.add(uid);
+        let mut graph = self.graph();
+        for uid in graph.observe(seen) {
+            if graph.node(&uid).is_some_and(|n| matches!(n.deletion, Deletion::Foreground | Deletion::Orphan)) {
+                queue.add_after(uid, PATIENCE);
+            } else {
+                queue.add(uid);
+            }
         }
+        drop(graph);
         if seen.deleted {
             let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
             if !reported.is_empty() {
