@@ -11,7 +11,7 @@ mod transport;
 
 pub use error::{ClientError, StatusError};
 pub use fence::WriteFence;
-pub use layers::{Builder, Fault, FaultError, FaultHook, Recorder, RequestRecord};
+pub use layers::{AnswerBody, Builder, Fault, FaultError, FaultHook, Recorder, RequestRecord};
 pub use origin::Origin;
 pub use target::Target;
 pub use transport::{DeleteOptions, ListParams, Page, PatchType, Preconditions, Propagation, Transport, WatchParams};

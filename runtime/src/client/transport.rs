@@ -14,7 +14,7 @@ use crate::cache::{Overlay, split_list};
 use crate::client::answer;
 use crate::client::error::ClientError;
 use crate::client::fence::WriteFence;
-use crate::client::layers::{Builder, LayeredService, NoRetry};
+use crate::client::layers::{AnswerBody, Builder, LayeredService, NoRetry};
 use crate::client::origin::Origin;
 use crate::client::request::{Query, collection_path, object_path};
 use crate::client::target::Target;
@@ -583,7 +583,7 @@ impl Transport {
         origin: &Origin,
         target: &Target,
         mut request: Request<Body>,
-    ) -> Result<http::Response<Body>, ClientError> {
+    ) -> Result<http::Response<AnswerBody>, ClientError> {
         let extensions = request.extensions_mut();
         extensions.insert(origin.clone());
         extensions.insert(target.clone());
@@ -646,7 +646,7 @@ impl fmt::Debug for Transport {
     }
 }
 
-async fn collect(target: &Target, body: Body) -> Result<Bytes, ClientError> {
+async fn collect(target: &Target, body: AnswerBody) -> Result<Bytes, ClientError> {
     match body.collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) => Err(ClientError::Timeout {

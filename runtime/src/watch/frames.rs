@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http_body_util::BodyExt;
-use kube::client::Body;
 use memchr::memchr;
 
-use crate::client::{ClientError, Target};
+use crate::client::{AnswerBody, ClientError, Target};
 
 /// A line longer than this is no event: the largest object that etcd takes is 1.5 MB by default.
 const LONGEST: usize = 64 << 20;
@@ -16,7 +15,7 @@ const LONGEST: usize = 64 << 20;
 /// The lines of an answer. A line that lies within one chunk is not copied.
 pub struct Frames {
     target: Target,
-    body: Body,
+    body: AnswerBody,
     chunk: Bytes,
     partial: BytesMut,
     ended: bool,
@@ -24,7 +23,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    pub(crate) fn new(target: Target, body: Body) -> Self {
+    pub(crate) fn new(target: Target, body: AnswerBody) -> Self {
         Self {
             target,
             body,
@@ -136,25 +135,18 @@ mod tests {
     use super::*;
     use crate::kind::Kind;
 
-    /// Only a client can wrap a stream in kube's body.
-    async fn frames(chunks: &[&'static str]) -> Frames {
-        let chunks: Vec<Result<_, std::convert::Infallible>> = chunks
+    fn frames(chunks: &[&'static str]) -> Frames {
+        let chunks: Vec<_> = chunks
             .iter()
             .map(|chunk| Ok(http_body::Frame::data(Bytes::from_static(chunk.as_bytes()))))
             .collect();
-        let mut body = Some(http_body_util::StreamBody::new(futures::stream::iter(chunks)));
-        let service = tower::service_fn(move |_: http::Request<Body>| {
-            let body = body.take().expect("asked once");
-            async move { Ok::<_, tower::BoxError>(http::Response::new(body)) }
-        });
-        let client = kube::Client::new(service, "default");
-        let response = client.send(http::Request::new(Body::empty())).await.expect("answered");
+        let body = http_body_util::StreamBody::new(futures::stream::iter(chunks));
         let target = Target::collection("watch", &Kind::new("", "v1", "Pod", "pods", true), None);
-        Frames::new(target, response.into_body())
+        Frames::new(target, body.boxed_unsync())
     }
 
     async fn lines(chunks: &[&'static str]) -> Vec<String> {
-        let mut frames = frames(chunks).await;
+        let mut frames = frames(chunks);
         let mut lines = Vec::new();
         while let Some(line) = frames.next().await {
             lines.push(String::from_utf8(line.expect("unbroken").to_vec()).expect("text"));

@@ -1,5 +1,9 @@
-//! Operators on an API server in the process, on paused time.
+//! Operators, their caches and their clients on an API server in the process, on paused time.
 
+mod cache_faults;
+mod cache_reads;
+mod cache_rig;
+mod cache_watch;
 mod engine_deletion;
 mod engine_isolation;
 mod engine_manager;

@@ -12,7 +12,7 @@ use http::{Request, Response};
 use kube::client::Body;
 use tower::{BoxError, Service, ServiceExt};
 
-use super::LayeredService;
+use super::{AnswerBody, LayeredService, whole};
 
 /// Decides what befalls a request.
 pub trait FaultHook: Send + Sync + 'static {
@@ -21,7 +21,7 @@ pub trait FaultHook: Send + Sync + 'static {
     fn decide(&self, request: &Parts) -> Fault;
 
     /// The body of an answer that passed, before the caller sees it; watches may be cut or held here.
-    fn answer(&self, request: &Parts, response: Response<Body>) -> Response<Body> {
+    fn answer(&self, request: &Parts, response: Response<AnswerBody>) -> Response<AnswerBody> {
         let _ = request;
         response
     }
@@ -59,9 +59,9 @@ impl Faults {
 }
 
 impl Service<Request<Body>> for Faults {
-    type Response = Response<Body>;
+    type Response = Response<AnswerBody>;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Response<Body>, BoxError>>;
+    type Future = BoxFuture<'static, Result<Response<AnswerBody>, BoxError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
@@ -78,7 +78,7 @@ impl Service<Request<Body>> for Faults {
             let response = match fault {
                 Fault::Pass => inner.oneshot(request).await?,
                 Fault::Answer(code, body) => {
-                    let mut response = Response::new(Body::from(body));
+                    let mut response = Response::new(whole(body));
                     *response.status_mut() = code;
                     return Ok(response);
                 }

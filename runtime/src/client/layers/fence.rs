@@ -8,7 +8,7 @@ use http::{Request, Response};
 use kube::client::Body;
 use tower::{BoxError, Service, ServiceExt};
 
-use super::{LayeredService, target_of};
+use super::{AnswerBody, LayeredService, target_of};
 use crate::client::fence::WriteFence;
 
 /// The layer: a write that carries a [`WriteFence`] is sent only while it is open, and given up when it closes.
@@ -24,9 +24,9 @@ impl Fenced {
 }
 
 impl Service<Request<Body>> for Fenced {
-    type Response = Response<Body>;
+    type Response = Response<AnswerBody>;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Response<Body>, BoxError>>;
+    type Future = BoxFuture<'static, Result<Response<AnswerBody>, BoxError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))

@@ -9,8 +9,11 @@ mod retry;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
 use kube::client::Body;
 use tower::util::BoxCloneSyncService;
 use tower::{BoxError, ServiceExt};
@@ -27,8 +30,11 @@ pub use record::{Recorder, RequestRecord};
 pub(crate) use fence::FenceRefusal;
 pub(crate) use retry::NoRetry;
 
+/// The body of an answer on its way through the layers.
+pub type AnswerBody = UnsyncBoxBody<Bytes, BoxError>;
+
 /// What a layer wraps and is.
-pub(crate) type LayeredService = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
+pub(crate) type LayeredService = BoxCloneSyncService<Request<Body>, Response<AnswerBody>, BoxError>;
 
 /// Builds a [`Transport`].
 #[derive(Clone)]
@@ -101,7 +107,10 @@ impl Builder {
         let default_namespace = client.default_namespace().to_owned();
         let raw = tower::service_fn(move |request: Request<Body>| {
             let client = client.clone();
-            async move { client.send(request).await.map_err(BoxError::from) }
+            async move {
+                let response = client.send(request).await?;
+                Ok(response.map(|body| body.map_err(BoxError::from).boxed_unsync()))
+            }
         });
         let service = LayeredService::new(raw);
         let service = match self.faults {
@@ -128,6 +137,11 @@ impl Builder {
             None => transport,
         }
     }
+}
+
+/// A body that is there already.
+fn whole(bytes: Bytes) -> AnswerBody {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// What a request is about: as the transport says, else as its path says.

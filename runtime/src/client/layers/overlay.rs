@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use tower::{BoxError, Service, ServiceExt};
 
-use super::{LayeredService, target_of};
+use super::{AnswerBody, LayeredService, target_of, whole};
 use crate::cache::{Entry, Overlay};
 use crate::client::answer::surely_unsent;
 use crate::client::target::Target;
@@ -28,9 +28,9 @@ impl Feed {
 }
 
 impl Service<Request<Body>> for Feed {
-    type Response = Response<Body>;
+    type Response = Response<AnswerBody>;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Response<Body>, BoxError>>;
+    type Future = BoxFuture<'static, Result<Response<AnswerBody>, BoxError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
@@ -61,7 +61,7 @@ impl Service<Request<Body>> for Feed {
                 }
             };
             let (parts, body) = response.into_parts();
-            let bytes: Bytes = body.collect().await.map_err(BoxError::from)?.to_bytes();
+            let bytes: Bytes = body.collect().await?.to_bytes();
             // A 504 is the server giving up waiting for itself: the write may have been stored.
             if parts.status != http::StatusCode::GATEWAY_TIMEOUT
                 && let Some(target) = doubt.settle()
@@ -69,7 +69,7 @@ impl Service<Request<Body>> for Feed {
             {
                 overlay.written(&target, &bytes);
             }
-            Ok(Response::from_parts(parts, Body::from(bytes)))
+            Ok(Response::from_parts(parts, whole(bytes)))
         })
     }
 }
@@ -91,17 +91,17 @@ async fn settle(
     target: Target,
     inner: LayeredService,
     request: Request<Body>,
-) -> Result<Response<Body>, BoxError> {
+) -> Result<Response<AnswerBody>, BoxError> {
     let asked = overlay.moment();
     let response = inner.oneshot(request).await?;
     let (parts, body) = response.into_parts();
-    let bytes = body.collect().await.map_err(BoxError::from)?.to_bytes();
+    let bytes = body.collect().await?.to_bytes();
     match parts.status {
         http::StatusCode::OK => overlay.resolve(&target.kind, &target.key, asked, Some(&bytes)),
         http::StatusCode::NOT_FOUND => overlay.resolve(&target.kind, &target.key, asked, None),
         _ => {}
     }
-    Ok(Response::from_parts(parts, Body::from(bytes)))
+    Ok(Response::from_parts(parts, whole(bytes)))
 }
 
 /// Marks its object in doubt when dropped unsettled.

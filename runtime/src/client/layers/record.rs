@@ -10,7 +10,7 @@ use kube::client::Body;
 use tokio::time::Instant;
 use tower::{BoxError, Service, ServiceExt};
 
-use super::{LayeredService, target_of};
+use super::{AnswerBody, LayeredService, target_of};
 use crate::client::origin::Origin;
 use crate::client::target::Target;
 
@@ -53,9 +53,9 @@ impl Recorded {
 }
 
 impl Service<Request<Body>> for Recorded {
-    type Response = Response<Body>;
+    type Response = Response<AnswerBody>;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Response<Body>, BoxError>>;
+    type Future = BoxFuture<'static, Result<Response<AnswerBody>, BoxError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))

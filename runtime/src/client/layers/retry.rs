@@ -8,7 +8,7 @@ use http::{Method, Request, Response, StatusCode};
 use kube::client::Body;
 use tower::{BoxError, Service, ServiceExt};
 
-use super::LayeredService;
+use super::{AnswerBody, LayeredService};
 use crate::client::transport::header;
 use crate::env::Env;
 
@@ -34,9 +34,9 @@ impl Retry {
 }
 
 impl Service<Request<Body>> for Retry {
-    type Response = Response<Body>;
+    type Response = Response<AnswerBody>;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Response<Body>, BoxError>>;
+    type Future = BoxFuture<'static, Result<Response<AnswerBody>, BoxError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
