@@ -175,7 +175,7 @@ async fn a_missing_permission_names_the_rule_and_recovers_without_a_restart() {
     sleep(Duration::from_secs(30)).await;
     let reason = health.status()["controller plain"]["waitsFor"][0]["reason"].to_string();
     assert!(
-        reason.contains("`list` on `configmaps`") && reason.contains("manifests"),
+        reason.contains("` on `configmaps`") && reason.contains("manifests"),
         "{reason}"
     );
     let rules = json!([
