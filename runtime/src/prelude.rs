@@ -13,11 +13,15 @@ pub use k8s_openapi::api::apps::v1::{
 pub use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
 pub use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 pub use k8s_openapi::api::core::v1::{
-    ConfigMap, ConfigMapVolumeSource, Container, ContainerPort, EnvVar, EnvVarSource, Namespace, Node,
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, PodSpec, PodTemplateSpec, Secret, Service,
-    ServiceAccount, ServicePort, ServiceSpec, Volume, VolumeMount,
+    ConfigMap, ConfigMapVolumeSource, Container, ContainerPort, EnvFromSource, EnvVar, EnvVarSource, HTTPGetAction,
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, PodSpec, PodTemplateSpec,
+    Probe, ResourceRequirements, Secret, SecretVolumeSource, Service, ServiceAccount, ServicePort, ServiceSpec, Volume,
+    VolumeMount,
 };
-pub use k8s_openapi::api::networking::v1::{Ingress, IngressSpec, NetworkPolicy, NetworkPolicySpec};
+pub use k8s_openapi::api::networking::v1::{
+    HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule, IngressServiceBackend, IngressSpec,
+    NetworkPolicy, NetworkPolicySpec, ServiceBackendPort,
+};
 pub use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 pub use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 pub use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -30,9 +34,11 @@ pub use serde::{Deserialize, Serialize};
 
 pub use kubewright_macros::{CustomResource, KubeSchema, controller};
 
-pub use crate::context::Context;
+pub use crate::conditions::{ConditionStatus, Conditions};
+pub use crate::context::{Context, Patch, Query};
 pub use crate::declaration::Declaration;
 pub use crate::error::{Error, Result};
+pub use crate::events::EventType;
 pub use crate::grants::{Declare, Finalized, Owns, Reads, Updates, Writes};
 pub use crate::key::ObjectKey;
 pub use crate::manager::Manager;

@@ -5,24 +5,36 @@
 //! See <https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents>.
 
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
-use kube::Resource;
 
 use crate::object::Object;
 
-/// A kind that objects of kind `P` may own.
+/// A kind that objects of kind `P` may own: every kind, but no cluster-scoped one where `P` is namespaced.
+// Where the scopes do not fit, `MayOwn` says so; what is left for this message is a type that is no kind.
 #[diagnostic::on_unimplemented(
-    message = "`{P}` cannot own `{Self}`",
-    label = "not a Kubernetes kind, or cluster-scoped where `{P}` is namespaced"
+    message = "`{Self}` is not a Kubernetes kind",
+    label = "expected a built-in kind, or one that `#[derive(CustomResource)]` makes",
+    note = "the derive on `AppSpec` with `kind = \"App\"` makes the kind `App`: name that"
 )]
 pub trait OwnableBy<P>: Object {}
 
-#[diagnostic::do_not_recommend]
 impl<K, P> OwnableBy<P> for K
 where
     K: Object,
     P: Object,
-    P::Scope: MayOwn<K::Scope>,
+    <P as Scoped>::In: MayOwn<<K as Scoped>::In>,
 {
+}
+
+/// The scope of a kind. Unlike kube's associated type, asking for it of a type that is no kind is an error about
+/// [`Object`], so that rustc sees one mistake and not two.
+pub trait Scoped {
+    /// The scope.
+    type In;
+}
+
+#[diagnostic::do_not_recommend]
+impl<K: Object> Scoped for K {
+    type In = K::Scope;
 }
 
 /// Scopes whose objects may own objects of scope `S`.
@@ -34,8 +46,4 @@ where
 pub trait MayOwn<S> {}
 
 impl MayOwn<NamespaceResourceScope> for NamespaceResourceScope {}
-impl MayOwn<NamespaceResourceScope> for ClusterResourceScope {}
-impl MayOwn<ClusterResourceScope> for ClusterResourceScope {}
-
-/// The scope of a kind, for bounds.
-pub type ScopeOf<K> = <K as Resource>::Scope;
+impl<S> MayOwn<S> for ClusterResourceScope {}

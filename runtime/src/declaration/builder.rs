@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kube::core::PartialObjectMeta;
 
+use super::name;
 use crate::context::Context;
 use crate::controller::{AnyController, Controller};
 use crate::declaration::{
@@ -50,7 +51,7 @@ impl<C: Declare> Declaration<C> {
     pub fn new() -> Self {
         Self {
             declared: Declared {
-                name: default_name(std::any::type_name::<C>()),
+                name: name::of_type(std::any::type_name::<C>()),
                 primary: Kind::new("", "", "", "", true),
                 primary_has_status: false,
                 watches: Vec::new(),
@@ -358,49 +359,5 @@ impl<C: Declare> Declaration<C> {
 impl<C: Declare> fmt::Debug for Declaration<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Declaration").field(&self.declared).finish()
-    }
-}
-
-/// `my::AppController` becomes `app`, `PodIPReconciler` becomes `pod-ip`.
-fn default_name(type_name: &str) -> String {
-    let path = type_name.split('<').next().unwrap_or(type_name);
-    let last = path.rsplit("::").next().unwrap_or(path);
-    let stem = ["Controller", "Reconciler"]
-        .iter()
-        .find_map(|suffix| last.strip_suffix(suffix).filter(|stem| !stem.is_empty()))
-        .unwrap_or(last);
-    kebab_case(stem)
-}
-
-/// A dash goes where a word starts: before an upper-case letter that follows a lower-case one, and before the last of
-/// a run of upper-case letters that a lower-case one follows.
-fn kebab_case(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    let mut out = String::new();
-    for (i, &c) in letters.iter().enumerate() {
-        let after_lower = i > 0 && !letters[i - 1].is_uppercase() && letters[i - 1] != '_';
-        let before_lower = letters.get(i + 1).is_some_and(|n| n.is_lowercase());
-        let starts_word = c.is_uppercase() && i > 0 && letters[i - 1] != '_' && (after_lower || before_lower);
-        if starts_word || (c == '_' && !out.is_empty()) {
-            out.push('-');
-        }
-        if c != '_' {
-            out.extend(c.to_lowercase());
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::default_name;
-
-    #[test]
-    fn a_controller_is_named_after_its_struct() {
-        assert_eq!(default_name("demo::AppController"), "app");
-        assert_eq!(default_name("demo::PodIPReconciler"), "pod-ip");
-        assert_eq!(default_name("demo::Controller"), "controller");
-        assert_eq!(default_name("demo::HTTPRoute<demo::X>"), "http-route");
-        assert_eq!(default_name("demo::My_App2Controller"), "my-app2");
     }
 }

@@ -8,6 +8,7 @@ mod builder;
 mod check;
 mod declared;
 mod mapper;
+mod name;
 mod rates;
 mod watch;
 

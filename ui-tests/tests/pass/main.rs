@@ -6,4 +6,5 @@ mod cluster_scoped;
 mod generic_controller;
 mod kinds;
 mod map_functions;
+mod quiet;
 mod resources;
