@@ -16,7 +16,7 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
     } else {
         builtins::default(resource, object);
         if definitions::is_definition(resource) {
-            crate::crd::prepare(object, None);
+            crate::crd::default(object);
         }
     }
 }
@@ -44,6 +44,7 @@ pub(crate) fn prepare_create(scope: &Scope, object: &mut Value) {
     } else {
         builtins::prepare_create(resource, object, &scope.core.clock);
         if definitions::is_definition(resource) {
+            crate::crd::prepare(object, None);
             definitions::settle(scope, object);
         }
     }
