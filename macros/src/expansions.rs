@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 
 fn controller(attr: &str, item: &str) -> String {
     let tokens = |text: &str| text.parse::<TokenStream>().expect("the test's input is tokens");
-    pretty(crate::controller::controller(tokens(attr), tokens(item)))
+    pretty(crate::controller::controller(tokens(attr), &tokens(item)))
 }
 
 fn pretty(tokens: TokenStream) -> String {

@@ -15,7 +15,7 @@ use proc_macro::TokenStream;
 #[doc = include_str!("../docs/controller.md")]
 #[proc_macro_attribute]
 pub fn controller(attr: TokenStream, item: TokenStream) -> TokenStream {
-    controller::controller(attr.into(), item.into()).into()
+    controller::controller(attr.into(), &item.into()).into()
 }
 
 #[doc = include_str!("../docs/custom_resource.md")]

@@ -127,7 +127,7 @@ fn parse_setting(arg: &Arg, name: &str, example: &str, diag: &mut Diag) -> Optio
             .map(|v| literals::texts(v, example, value::check_finalizer, diag))
             .map(Value::RetiredFinalizers),
         "event_filter" => value_of(arg, example, diag)
-            .and_then(|v| watch::parse_predicate(v, diag))
+            .and_then(|v| watch::parse_predicate(&v, diag))
             .map(Value::EventFilter),
         "backoff" => list_of(arg, example, diag).and_then(|list| parse_backoff(&list, diag)),
         "rate_limit" => list_of(arg, example, diag).and_then(|list| parse_rate_limit(&list, diag)),

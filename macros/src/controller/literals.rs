@@ -68,12 +68,7 @@ pub(crate) fn duration(tokens: TokenStream, example: &str, diag: &mut Diag) -> O
 /// A string that `check` accepts, or the path of a constant.
 ///
 /// A refused string is answered all the same: what follows from the key's presence should not be reported again.
-pub(crate) fn text(
-    tokens: TokenStream,
-    example: &str,
-    check: fn(&str) -> Result<(), String>,
-    diag: &mut Diag,
-) -> Option<TokenStream> {
+pub(crate) fn text(tokens: TokenStream, example: &str, check: value::Check, diag: &mut Diag) -> Option<TokenStream> {
     if constant(&tokens).is_some() {
         return Some(tokens);
     }
@@ -88,12 +83,7 @@ pub(crate) fn text(
 }
 
 /// `["a", "b"]` or `"a"`.
-pub(crate) fn texts(
-    tokens: TokenStream,
-    example: &str,
-    check: fn(&str) -> Result<(), String>,
-    diag: &mut Diag,
-) -> Vec<TokenStream> {
+pub(crate) fn texts(tokens: TokenStream, example: &str, check: value::Check, diag: &mut Diag) -> Vec<TokenStream> {
     let parts = elements(tokens.clone(), diag);
     if parts.is_empty() {
         diag.error(

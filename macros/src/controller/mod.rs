@@ -14,9 +14,9 @@ use proc_macro2::TokenStream;
 
 use crate::diag::Diag;
 
-pub(crate) fn controller(attr: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn controller(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let mut diag = Diag::default();
-    let head = head::parse(&item, &mut diag);
+    let head = head::parse(item, &mut diag);
     let args = args::parse(attr, &mut diag);
     validate::check(&args, &mut diag);
     let declaration = head.map(|head| expand::expand(&head, &args));

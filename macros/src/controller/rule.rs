@@ -45,7 +45,7 @@ pub(crate) fn parse(list: &Group, diag: &mut Diag) -> Option<Rule> {
         let name = arg.name();
         let example = keys::example(&keys::RBAC, &name);
         written.push(name.clone());
-        let (slot, check): (_, fn(&str) -> Result<(), String>) = match &*name {
+        let (slot, check): (_, value::Check) = match &*name {
             "group" => {
                 let text = value_of(&arg, example, diag).and_then(|v| literals::text(v, example, check_group, diag));
                 set_once(&mut group, text, &arg, diag);

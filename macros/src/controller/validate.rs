@@ -41,10 +41,10 @@ fn check_single_keys_once(args: &Args, diag: &mut Diag) {
 fn check_kinds_once(args: &Args, diag: &mut Diag) {
     let mut seen: HashMap<(String, String), ()> = HashMap::new();
     for call in &args.calls {
-        let kind = match &call.value {
-            // Two watches of one kind may differ in their map functions.
-            Value::Owns(kind, _) | Value::Live(kind) | Value::Writes(kind) | Value::Updates(kind) => kind,
-            _ => continue,
+        // Two watches of one kind may differ in their map functions.
+        let (Value::Owns(kind, _) | Value::Live(kind) | Value::Writes(kind) | Value::Updates(kind)) = &call.value
+        else {
+            continue;
         };
         let key = call.key.to_string();
         if seen.insert((key.clone(), kind.text()), ()).is_some() {

@@ -158,7 +158,7 @@ pub(crate) fn parse_options(
                 "`owns` maps to the controller owner: `map` belongs to `watches(…)`",
             ),
             "predicate" => {
-                let predicate = value_of(&arg, example, diag).and_then(|v| parse_predicate(v, diag));
+                let predicate = value_of(&arg, example, diag).and_then(|v| parse_predicate(&v, diag));
                 set_once(&mut options.predicate, predicate.map(|p| (key, p)), &arg, diag);
             }
             "metadata_only" => match &arg.shape {
@@ -168,7 +168,7 @@ pub(crate) fn parse_options(
                     "`metadata_only` takes no value: write it alone, or leave it out",
                 ),
                 Shape::List(group) => {
-                    diag.error(group, "`metadata_only` takes no value: write it alone, or leave it out")
+                    diag.error(group, "`metadata_only` takes no value: write it alone, or leave it out");
                 }
             },
             "labels" => {
@@ -220,8 +220,8 @@ fn parse_map(arg: &Arg, example: &str, map: &mut Option<Option<FunctionValue>>, 
 }
 
 /// A predicate.
-pub(crate) fn parse_predicate(tokens: TokenStream, diag: &mut Diag) -> Option<Predicate> {
-    report(syn::parse2(tokens.clone()), &tokens, diag)
+pub(crate) fn parse_predicate(tokens: &TokenStream, diag: &mut Diag) -> Option<Predicate> {
+    report(syn::parse2(tokens.clone()), tokens, diag)
 }
 
 /// Moves a parser's error to `diag`. An error at the end of the input has no token of its own: it goes on the last.

@@ -3,6 +3,9 @@
 //! Each check takes the text of a literal and answers in words that say what to write instead; the caller reports
 //! them on the literal. (Stable Rust gives no span inside a literal, so the words quote the characters at fault.)
 
+/// Tells what is wrong with a text.
+pub(crate) type Check = fn(&str) -> Result<(), String>;
+
 mod duration;
 mod names;
 mod selector;
