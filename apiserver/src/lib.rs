@@ -12,6 +12,7 @@ pub mod admission;
 pub mod apply;
 pub mod builtins;
 pub mod catalog;
+pub mod cel;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;

@@ -1,0 +1,217 @@
+//! Expressions of the Common Expression Language, as Kubernetes speaks it.
+//!
+//! Parsing, evaluation and Kubernetes' libraries come from the crates `cel` and `kube-cel`; here are the values of the
+//! API as values of the language, the real server's words for what goes wrong, and the authorizer.
+
+mod authorizer;
+mod fault;
+mod rewrite;
+mod text;
+mod value;
+
+use std::sync::LazyLock;
+
+use kube_cel::KubeCelExt as _;
+use kube_cel::cel::parser::Expression;
+use kube_cel::cel::{Context, Program as Parsed, Value as CelValue};
+use serde_json::Value;
+
+use crate::access::{Authorizer, User};
+use crate::schema::Node;
+
+/// The functions that every expression may call. Made once: registering them costs more than most expressions.
+static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| {
+    let mut context = Context::default().with_all();
+    authorizer::register(&mut context);
+    context
+});
+
+/// A parsed expression.
+#[derive(Clone, Debug)]
+pub struct Program {
+    text: String,
+    expression: Expression,
+}
+
+impl Program {
+    /// Parses an expression.
+    ///
+    /// # Errors
+    ///
+    /// What the compiler says, with the place marked: `ERROR: <input>:1:5: Syntax error: …`.
+    pub fn compile(text: &str) -> Result<Self, String> {
+        if text.len() > text::LONGEST {
+            return Err(text::error(
+                text,
+                0,
+                &format!("expression is longer than {} bytes", text::LONGEST),
+            ));
+        }
+        let parsed = Parsed::compile(text).map_err(|errors| text::syntax(text, &errors))?;
+        let expression = rewrite::structs_to_maps(parsed.expression());
+        Ok(Self {
+            text: text.to_owned(),
+            expression,
+        })
+    }
+
+    /// The expression as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the expression mentions a variable.
+    #[must_use]
+    pub fn references(&self, variable: &str) -> bool {
+        self.expression.references().has_variable(variable)
+    }
+
+    /// The first name that is neither in `known` nor bound in the expression itself, in the compiler's words.
+    #[must_use]
+    pub fn undeclared(&self, known: &[&str]) -> Option<String> {
+        let references = self.expression.references();
+        let mut unknown: Vec<(usize, &str)> = references
+            .variables()
+            .into_iter()
+            .filter(|name| !name.starts_with('@') && !known.contains(name) && !rewrite::binds(&self.expression, name))
+            .map(|name| (text::position(&self.text, name), name))
+            .collect();
+        unknown.sort_unstable();
+        let (at, name) = unknown.first()?;
+        Some(text::error(
+            &self.text,
+            *at,
+            &format!("undeclared reference to '{name}' (in container '')"),
+        ))
+    }
+
+    /// The value of the expression.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong, in the real server's words: `no such key: a`.
+    pub fn evaluate(&self, variables: &Variables) -> Result<Value, String> {
+        self.resolve(variables).and_then(|found| value::to_json(&found))
+    }
+
+    /// Whether the expression is true.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::evaluate`]; also when it is no truth value.
+    pub fn holds(&self, variables: &Variables) -> Result<bool, String> {
+        match self.resolve(variables)? {
+            CelValue::Bool(holds) => Ok(holds),
+            _ => Err("cel expression evaluates to a value that is no bool".to_owned()),
+        }
+    }
+
+    fn resolve(&self, variables: &Variables) -> Result<CelValue, String> {
+        let mut context = LIBRARY.new_inner_scope();
+        for (name, value) in &variables.0 {
+            context.add_variable_from_value(name.clone(), value.clone());
+        }
+        CelValue::resolve(&self.expression, &context).map_err(|error| fault::words(&error, &self.expression))
+    }
+}
+
+/// The variables that an expression sees.
+#[derive(Clone, Debug, Default)]
+pub struct Variables(Vec<(String, CelValue)>);
+
+impl Variables {
+    /// Sets a variable. With a schema, numbers are doubles, and texts with format `duration` or `date-time` are what
+    /// they say, as the schema has it.
+    pub fn set(&mut self, name: &str, json: &Value, schema: Option<&Node>) {
+        self.put(name, value::from_json(json, schema));
+    }
+
+    /// Sets the variable `authorizer` to checks on behalf of a user, and `authorizer.requestResource` to checks on
+    /// the resource that a request is about.
+    pub fn set_authorizer(&mut self, authorizer: &Authorizer, user: &User, request: authorizer::Asked) {
+        self.put("authorizer", authorizer::value(authorizer, user, request));
+    }
+
+    fn put(&mut self, name: &str, value: CelValue) {
+        self.0.retain(|(known, _)| known != name);
+        self.0.push((name.to_owned(), value));
+    }
+}
+
+pub use authorizer::Asked;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn evaluated(text: &str, object: &Value) -> Result<Value, String> {
+        let mut variables = Variables::default();
+        variables.set("object", object, None);
+        Program::compile(text).unwrap().evaluate(&variables)
+    }
+
+    #[test]
+    fn expressions_see_the_fields_of_objects() {
+        let object = json!({"data": {"a": "1", "b": "2"}, "n": 3, "l": [1, 2]});
+        assert_eq!(evaluated("object.data.size() + object.n", &object), Ok(json!(5)));
+        assert_eq!(
+            evaluated("object.l.all(x, x > 0) && 'a' in object.data", &object),
+            Ok(json!(true))
+        );
+        assert_eq!(evaluated("has(object.none) ? 'yes' : 'no'", &object), Ok(json!("no")));
+        assert_eq!(evaluated("'x-' + string(object.n)", &object), Ok(json!("x-3")));
+    }
+
+    #[test]
+    fn faults_are_told_in_the_servers_words() {
+        let object = json!({"l": [1], "n": 0});
+        assert_eq!(
+            evaluated("object.none == 1", &object),
+            Err("no such key: none".to_owned())
+        );
+        assert_eq!(
+            evaluated("object.l[1] == 1", &object),
+            Err("index out of bounds: 1".to_owned())
+        );
+        assert_eq!(
+            evaluated("1 / object.n == 1", &object),
+            Err("division by zero".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_syntax_error_marks_its_place() {
+        let error = Program::compile("object.x >").unwrap_err();
+        assert!(
+            error.starts_with("ERROR: <input>:1:11: Syntax error: mismatched input '<EOF>' expecting"),
+            "{error}"
+        );
+        assert!(error.ends_with("\n | object.x >\n | ..........^"), "{error}");
+    }
+
+    #[test]
+    fn names_that_nobody_declared_are_found() {
+        let program = Program::compile("object.l.exists(x, x == nosuch)").unwrap();
+        assert!(program.references("object"));
+        let error = program.undeclared(&["object"]).unwrap();
+        assert!(
+            error.starts_with("ERROR: <input>:1:25: undeclared reference to 'nosuch' (in container '')"),
+            "{error}"
+        );
+        assert_eq!(
+            Program::compile("object.l.exists(x, x == 1)")
+                .unwrap()
+                .undeclared(&["object"]),
+            None
+        );
+    }
+
+    #[test]
+    fn structs_are_built_as_maps() {
+        let built = evaluated("Object{metadata: Object.metadata{labels: {'a': 'b'}}}", &json!({})).unwrap();
+        assert_eq!(built, json!({"metadata": {"labels": {"a": "b"}}}));
+    }
+}
