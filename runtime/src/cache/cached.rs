@@ -1,11 +1,12 @@
 //! One cached object: its header, its slim JSON, and the decoded form on demand.
 
 use std::any::{Any, TypeId};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
 
 use crate::cache::scanner::{KeepManagers, ScanError, Scanner};
@@ -139,50 +140,76 @@ pub struct DecodeError {
     pub cause: String,
 }
 
-/// The bounded set of decoded objects of one informer; the one used longest ago goes first.
-#[derive(Debug)]
+/// The bounded set of decoded objects of one informer: the newest form of each, and what was not asked for since the
+/// last round goes first.
 pub(crate) struct Hot {
     limit: usize,
-    entries: Mutex<VecDeque<HotEntry>>,
+    entries: Mutex<Entries>,
 }
 
-#[derive(Debug)]
+#[derive(Default)]
+struct Entries {
+    by_object: HashMap<Slot, HotEntry, FixedState>,
+    /// Every key of the map once, in the order in which it is considered for leaving.
+    round: VecDeque<Slot>,
+}
+
+/// Uid and the type it was decoded as.
+type Slot = (Arc<str>, TypeId);
+
 struct HotEntry {
-    uid: Arc<str>,
     header: Arc<Header>,
-    type_id: TypeId,
     object: Arc<dyn Any + Send + Sync>,
+    asked: bool,
 }
 
 impl Hot {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
-            entries: Mutex::new(VecDeque::new()),
+            entries: Mutex::default(),
         }
     }
 
     fn get<K: Send + Sync + 'static>(&self, header: &Arc<Header>) -> Option<Arc<K>> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = entries
-            .iter()
-            .position(|entry| Arc::ptr_eq(&entry.header, header) && entry.type_id == TypeId::of::<K>())?;
-        let entry = entries.remove(at)?;
-        let object = Arc::clone(&entry.object);
-        entries.push_front(entry);
-        object.downcast().ok()
+        let slot = (Arc::clone(&header.uid), TypeId::of::<K>());
+        let entry = entries.by_object.get_mut(&slot)?;
+        if !Arc::ptr_eq(&entry.header, header) {
+            return None;
+        }
+        entry.asked = true;
+        Arc::clone(&entry.object).downcast().ok()
     }
 
     fn put<K: Send + Sync + 'static>(&self, header: &Arc<Header>, object: Arc<K>) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let type_id = TypeId::of::<K>();
-        entries.retain(|entry| entry.uid != header.uid || entry.type_id != type_id);
-        entries.push_front(HotEntry {
-            uid: Arc::clone(&header.uid),
+        let slot = (Arc::clone(&header.uid), TypeId::of::<K>());
+        let entry = HotEntry {
             header: Arc::clone(header),
-            type_id,
             object,
-        });
-        entries.truncate(self.limit);
+            asked: false,
+        };
+        if entries.by_object.insert(slot.clone(), entry).is_none() {
+            entries.round.push_back(slot);
+        }
+        entries.shrink_to(self.limit);
+    }
+}
+
+impl Entries {
+    fn shrink_to(&mut self, limit: usize) {
+        while self.by_object.len() > limit {
+            let Some(slot) = self.round.pop_front() else { return };
+            match self.by_object.get_mut(&slot) {
+                Some(entry) if entry.asked => {
+                    entry.asked = false;
+                    self.round.push_back(slot);
+                }
+                _ => {
+                    self.by_object.remove(&slot);
+                }
+            }
+        }
     }
 }

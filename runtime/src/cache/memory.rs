@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::{Map, Value};
+
 use crate::cache::Cached;
+use crate::cache::proof;
 use crate::cache::scanner::digest;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
@@ -80,6 +83,32 @@ impl ApplyMemory {
                 && applied.configuration == configuration
                 && applied.answer == slot.digest_of(cached)
         })
+    }
+
+    /// Whether the cached object itself proves that applying `fields` would change nothing: our entry of its
+    /// managedFields names exactly these fields, and each has the value asked for. Then this is remembered.
+    ///
+    /// Asked where nothing is remembered, as after a restart. Without proof, one apply puts things right.
+    #[must_use]
+    pub fn recall(&self, slot: &Slot, configuration: u64, fields: &Map<String, Value>, cached: &Cached) -> bool {
+        if cached.metadata_only() || self.remembers(slot, cached) {
+            return false;
+        }
+        let Ok(object) = serde_json::from_slice::<Value>(&cached.json()) else {
+            return false;
+        };
+        let proven = proof::holds(fields, &object, &slot.manager, slot.subresource.as_deref());
+        if proven {
+            self.record(slot, configuration, cached);
+        }
+        proven
+    }
+
+    fn remembers(&self, slot: &Slot, cached: &Cached) -> bool {
+        let applied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        applied
+            .get(slot)
+            .is_some_and(|applied| applied.uid == cached.header().uid)
     }
 
     /// Remembers that `configuration` was applied and what the server answered.

@@ -8,6 +8,7 @@ mod interner;
 mod json;
 mod memory;
 mod overlay;
+mod proof;
 mod reader;
 mod scanner;
 mod selector;

@@ -127,7 +127,11 @@ impl Inner {
         let slot = Slot::new(kind, key, manager, None);
         if matches!(claim, Claim::Written | Claim::Owned(Existing::Ours(_)))
             && let Some(current) = self.shared.reader.cached_body(kind, key)
-            && self.shared.memory.should_skip(&slot, configuration, &current)
+            && (self.shared.memory.should_skip(&slot, configuration, &current)
+                || self
+                    .shared
+                    .memory
+                    .recall(&slot, configuration, body.members(), &current))
         {
             self.note("apply", kind, key, None, WriteOutcome::Skipped);
             return Ok(current);

@@ -45,6 +45,11 @@ impl Body {
         body
     }
 
+    /// The members of the object.
+    pub(super) fn members(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
     /// `metadata.name`, if there is one.
     pub(super) fn name(&self) -> Option<&str> {
         self.get_metadata("name")

@@ -33,7 +33,8 @@ impl Inner {
         let before = self.shared.reader.cached_body(&kind, &key);
         if let Some(current) = &before
             && current.header().uid == self.primary.header.uid
-            && self.shared.memory.should_skip(&slot, configuration, current)
+            && (self.shared.memory.should_skip(&slot, configuration, current)
+                || self.shared.memory.recall(&slot, configuration, body.members(), current))
         {
             self.note("apply", &kind, &key, Some("status"), WriteOutcome::Skipped);
             return Ok(current.clone());
