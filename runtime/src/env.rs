@@ -122,8 +122,28 @@ impl Clock for SystemClock {
     }
 
     fn boot_time(&self) -> Duration {
-        self.started.elapsed()
+        boot_time().unwrap_or_else(|| self.started.elapsed())
     }
+}
+
+/// The clock that runs on while the machine sleeps, where there is one.
+#[cfg(unix)]
+fn boot_time() -> Option<Duration> {
+    use rustix::time::{ClockId, clock_gettime};
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let clock = ClockId::Boottime;
+    // Apple's monotonic clock counts sleep, unlike the one behind std's Instant.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let clock = ClockId::Monotonic;
+    let now = clock_gettime(clock);
+    let seconds = u64::try_from(now.tv_sec).ok()?;
+    let nanos = u32::try_from(now.tv_nsec).ok()?;
+    Some(Duration::new(seconds, nanos))
+}
+
+#[cfg(not(unix))]
+fn boot_time() -> Option<Duration> {
+    None
 }
 
 struct TokioClock {

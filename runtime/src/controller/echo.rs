@@ -8,9 +8,12 @@ use crate::diagnostics::{Reason, Reasons, WriteOutcome, WriteRecord};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 
+/// A version of an object that a run wrote.
+type Written = (Kind, ObjectKey, Version);
+
 /// Versions that the last, failed run of each failing key wrote. Bounded by the keys in backoff and what they write.
 #[derive(Debug, Default)]
-pub(super) struct Echoes(Mutex<BTreeMap<ObjectKey, Vec<(Kind, ObjectKey, Version)>>>);
+pub(super) struct Echoes(Mutex<BTreeMap<ObjectKey, Vec<Written>>>);
 
 impl Echoes {
     /// Remembers what a failed run wrote.
@@ -62,7 +65,7 @@ pub(super) fn all_own(reasons: &Reasons, writes: &[WriteRecord]) -> bool {
     })
 }
 
-fn sent(writes: &[WriteRecord]) -> impl Iterator<Item = (Kind, ObjectKey, Version)> {
+fn sent(writes: &[WriteRecord]) -> impl Iterator<Item = Written> {
     writes.iter().filter_map(|write| match &write.outcome {
         WriteOutcome::Sent {
             version: Some(version), ..

@@ -115,7 +115,7 @@ mod tests {
             tokio::task::yield_now().await;
             panic!("no {}", "luck")
         });
-        let panic = Guarded(future).await.map(|()| ()).expect_err("it panics");
+        let panic = Guarded(future).await.expect_err("it panics");
         assert!(
             panic
                 .to_string()
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn nested_calls_each_see_their_own_panic() {
         let outer = call(|| {
-            let inner = call(|| panic!("inner")).map(|()| ());
+            let inner = call(|| panic!("inner"));
             assert_eq!(inner.expect_err("it panics").message, "inner");
             panic!("outer")
         });
-        assert_eq!(outer.map(|()| ()).expect_err("it panics").message, "outer");
+        assert_eq!(outer.expect_err("it panics").message, "outer");
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn publish(
 fn waits_for(informers: &[Informer]) -> Vec<Value> {
     let missing = informers.iter().filter(|informer| !informer.has_synced());
     missing
-        .map(|informer| json!({ "watch": informer.spec().to_string(), "reason": informer.status().last_error.map(|error| error.to_string()) }))
+        .map(|informer| json!({ "watch": informer.spec().to_string(), "reason": informer.status().last_error }))
         .collect()
 }
 

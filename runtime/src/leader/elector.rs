@@ -93,13 +93,13 @@ impl Elector {
             let wait = match self.bounded_attempt().await {
                 Ok(Try::Holding) => {
                     self.status.succeeded();
-                    self.status.become_part(Part::Leading, &Leadership::Leading);
+                    self.status.become_part(&Part::Leading, &Leadership::Leading);
                     return;
                 }
                 Ok(Try::HeldBy(holder, left)) => {
                     self.status.succeeded();
                     let told = Leadership::Following(holder.clone());
-                    self.status.become_part(Part::Following { holder }, &told);
+                    self.status.become_part(&Part::Following { holder }, &told);
                     // Look again right when the Lease runs out, not up to a period later.
                     self.period().min(left + Duration::from_millis(1))
                 }
@@ -152,7 +152,7 @@ impl Elector {
     pub async fn release(&mut self) {
         self.fence.close();
         if !self.election.release_on_stop {
-            self.status.become_part(Part::Done, &Leadership::Lost);
+            self.status.become_part(&Part::Done, &Leadership::Lost);
             return;
         }
         if self.unsettled {
@@ -168,7 +168,7 @@ impl Elector {
         let released = observed.lease.released(self.env.now());
         match timeout(self.election.retry_period, self.store.replace(released.0)).await {
             Ok(Ok(_) | Err(LeaseError::Missing | LeaseError::Conflict)) => {
-                self.status.become_part(Part::Done, &Leadership::Released);
+                self.status.become_part(&Part::Done, &Leadership::Released);
             }
             Ok(Err(LeaseError::Other(message))) => self.status.failed(&format!("not given back: {message}")),
             Err(_) => self.status.failed("not given back: no answer in time"),
@@ -178,7 +178,7 @@ impl Elector {
     fn lost(&mut self, lost: Lost) -> Lost {
         self.fence.close();
         self.observed = None;
-        self.status.become_part(Part::Done, &Leadership::Lost);
+        self.status.become_part(&Part::Done, &Leadership::Lost);
         lost
     }
 

@@ -76,15 +76,17 @@ impl LeaderStatus {
     }
 
     /// Takes on a part; told to observers where it is another one.
-    pub(super) fn become_part(&self, part: Part, told: &Leadership) {
+    pub(super) fn become_part(&self, part: &Part, told: &Leadership) {
         {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.0 == part {
+            if state.0 == *part {
                 return;
             }
             state.0 = part.clone();
         }
-        self.0.metrics.leading(lease_name(&self.0.lease), part == Part::Leading);
+        self.0
+            .metrics
+            .leading(lease_name(&self.0.lease), *part == Part::Leading);
         let lease = &self.0.lease;
         match told {
             Leadership::Following(holder) => tracing::info!(lease, holder, "another replica leads; this one waits"),

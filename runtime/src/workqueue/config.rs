@@ -61,6 +61,9 @@ pub trait Hooks: Send + Sync {
 
 impl Hooks for () {}
 
+/// Tells the group of a key.
+pub type Group<K> = Arc<dyn Fn(&K) -> Arc<str> + Send + Sync>;
+
 /// How a queue behaves.
 #[derive(Clone)]
 pub struct Config<K> {
@@ -73,7 +76,7 @@ pub struct Config<K> {
     /// How long a key waits before it rises a class. Default: 30 s.
     pub rise_after: Duration,
     /// The group of a key; groups take turns. Default: all keys are of one group.
-    pub group: Arc<dyn Fn(&K) -> Arc<str> + Send + Sync>,
+    pub group: Group<K>,
     /// Random fractions in `0.0..1.0`, for jitter. Default: always a half, which means no jitter.
     pub random: Arc<dyn Fn() -> f64 + Send + Sync>,
     /// Told what happens.

@@ -22,7 +22,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Class, Config, Hooks, RateLimit};
+pub use config::{Class, Config, Group, Hooks, RateLimit};
 pub use queue::{Item, Next, Stats, WorkQueue};
 
 /// What several wake-ups of one key come to.

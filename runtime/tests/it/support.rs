@@ -16,7 +16,7 @@ use serde_json::json;
     status = "AppStatus"
 )]
 #[serde(rename_all = "camelCase")]
-pub struct AppSpec {
+pub(crate) struct AppSpec {
     /// Any text.
     #[serde(default)]
     pub value: String,
@@ -25,7 +25,7 @@ pub struct AppSpec {
 /// Status of an App.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct AppStatus {
+pub(crate) struct AppStatus {
     /// The value that was seen last.
     #[serde(default)]
     pub seen: String,
@@ -33,24 +33,24 @@ pub struct AppStatus {
 
 /// What reconcilers write down, in order. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Notes(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Notes(Arc<Mutex<Vec<String>>>);
 
 impl Notes {
-    pub fn add(&self, note: impl Into<String>) {
+    pub(crate) fn add(&self, note: impl Into<String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
     }
 
-    pub fn all(&self) -> Vec<String> {
+    pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn count(&self, note: &str) -> usize {
+    pub(crate) fn count(&self, note: &str) -> usize {
         self.all().iter().filter(|other| *other == note).count()
     }
 }
 
 /// Puts an App there.
-pub async fn put(cluster: &TestCluster, name: &str, value: &str) {
+pub(crate) async fn put(cluster: &TestCluster, name: &str, value: &str) {
     cluster
         .apply(&json!({
             "apiVersion": "it.kubewright.dev/v1", "kind": "App",
@@ -61,7 +61,7 @@ pub async fn put(cluster: &TestCluster, name: &str, value: &str) {
 }
 
 /// The ConfigMap of an App.
-pub fn config_map(app: &App) -> ConfigMap {
+pub(crate) fn config_map(app: &App) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
             name: app.metadata.name.clone(),
@@ -73,7 +73,7 @@ pub fn config_map(app: &App) -> ConfigMap {
 }
 
 /// Whether a ConfigMap holds a value.
-pub fn holds(map: &ConfigMap, value: &str) -> bool {
+pub(crate) fn holds(map: &ConfigMap, value: &str) -> bool {
     map.data
         .as_ref()
         .is_some_and(|data| data.get("value").is_some_and(|held| held == value))
