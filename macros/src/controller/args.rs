@@ -312,12 +312,24 @@ fn unknown_key(arg: &Arg, name: &str, diag: &mut Diag) {
     let message = match inside_watch {
         Some(("map", _)) => "`map` belongs to a watch: write `watches(Secret, map = users_of)`".to_owned(),
         Some((key, example)) => format!("`{key}` belongs to one watch: write `owns(Deployment, {example})`"),
-        None => match nearest(name, keys::CONTROLLER.iter().map(|(key, _)| *key)) {
-            Some(meant) => format!("there is no key `{name}`: did you mean `{meant}`?"),
+        None => match meant(name) {
+            Some(meant) => format!(
+                "there is no key `{name}`: did you mean `{meant}`, as in `{}`?",
+                keys::example(&keys::CONTROLLER, meant)
+            ),
             None => format!("there is no key `{name}`: keys are {}", listed(&keys::CONTROLLER)),
         },
     };
     diag.error(&arg.key, message);
+}
+
+/// The key that a person probably meant: by another framework's word, or misspelt.
+fn meant(name: &str) -> Option<&'static str> {
+    let other_word = keys::OTHER_WORDS
+        .iter()
+        .find(|(word, _)| *word == name)
+        .map(|(_, key)| *key);
+    other_word.or_else(|| nearest(name, keys::CONTROLLER.iter().map(|(key, _)| *key)))
 }
 
 /// Reports a key that `outer(…)` does not have.

@@ -1,4 +1,4 @@
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::{Generics, WhereClause};
 
@@ -19,7 +19,17 @@ pub(crate) fn parse(item: &TokenStream, diag: &mut Diag) -> Option<Head> {
     loop {
         match tokens.next() {
             Some(TokenTree::Punct(p)) if p.as_char() == '#' => {
-                tokens.next();
+                let Some(TokenTree::Group(attribute)) = tokens.next() else {
+                    return None;
+                };
+                if let Some(again) = controller_attribute(&attribute) {
+                    // The inner one declares the controller; a second declaration would be an error of its own.
+                    diag.error(
+                        again,
+                        "a type is declared as a controller once: merge the two attributes",
+                    );
+                    return None;
+                }
             }
             Some(TokenTree::Ident(word)) if word == "pub" => {
                 let restricted =
@@ -45,6 +55,19 @@ pub(crate) fn parse(item: &TokenStream, diag: &mut Diag) -> Option<Head> {
     };
     let generics = parse_generics.parse2(tokens.collect()).ok()?;
     Some(Head { name, generics })
+}
+
+/// The name in `controller(…)` or `kubewright::controller(…)`.
+fn controller_attribute(attribute: &Group) -> Option<Ident> {
+    let path_end = attribute
+        .stream()
+        .into_iter()
+        .take_while(|token| !matches!(token, TokenTree::Group(_)))
+        .last();
+    match path_end {
+        Some(TokenTree::Ident(name)) if name == "controller" => Some(name),
+        _ => None,
+    }
 }
 
 /// `<T> where T: X { … }`, `<T>( … ) where T: X;`, `;`

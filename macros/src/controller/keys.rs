@@ -28,6 +28,31 @@ pub(crate) const CONTROLLER: [(&str, &str); 21] = [
     ("crate", "crate = my_crate::kubewright"),
 ];
 
+/// What other frameworks call a key, and people try first.
+pub(crate) const OTHER_WORDS: [(&str, &str); 21] = [
+    ("primary", "for"),
+    ("kind", "for"),
+    ("resource", "for"),
+    ("reconciles", "for"),
+    ("children", "owns"),
+    ("creates", "owns"),
+    ("reads", "live"),
+    ("gets", "live"),
+    ("applies", "writes"),
+    ("patches", "writes"),
+    ("concurrency", "workers"),
+    ("parallelism", "workers"),
+    ("threads", "workers"),
+    ("max_concurrent_reconciles", "workers"),
+    ("interval", "resync"),
+    ("sync_period", "resync"),
+    ("requeue_after", "resync"),
+    ("deadline", "timeout"),
+    ("retry", "backoff"),
+    ("permissions", "rbac"),
+    ("leader_election", "needs_leader"),
+];
+
 /// Keys after the kind in `owns(K, …)`.
 pub(crate) const OWNS: [(&str, &str); 5] = [
     ("predicate", "predicate = generation_changed"),

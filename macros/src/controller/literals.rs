@@ -136,6 +136,13 @@ pub(crate) fn positive(tokens: TokenStream, example: &str, diag: &mut Diag) -> O
             );
             None
         }
+        Err(_) if literal.to_string().starts_with('-') => {
+            diag.error(
+                tokens,
+                format!("a number below zero lets nothing run: use 1 or more, as in `{example}`"),
+            );
+            None
+        }
         Err(_) => {
             diag.error(&literal, format!("{literal} is too large: the limit is {}", u32::MAX));
             None

@@ -82,7 +82,7 @@ pub(crate) fn parse_kinds(tokens: TokenStream, key: &str, diag: &mut Diag) -> Ve
 /// One kind.
 pub(crate) fn parse_kind(tokens: TokenStream, key: &str, diag: &mut Diag) -> Option<Kind> {
     match parse_type.parse2(tokens.clone()) {
-        Ok((ty @ Type::Path(_), rest)) => {
+        Ok((ty, rest)) if is_path(&ty) => {
             if let Some(extra) = rest.into_iter().next() {
                 diag.error(extra, "expected `,` before this");
             }
@@ -99,6 +99,15 @@ pub(crate) fn parse_kind(tokens: TokenStream, key: &str, diag: &mut Diag) -> Opt
             diag.error(tokens, hint);
             None
         }
+    }
+}
+
+/// Whether the type is named; `$kind:ty` of a macro comes wrapped in a group.
+fn is_path(ty: &Type) -> bool {
+    match ty {
+        Type::Path(_) => true,
+        Type::Group(group) => is_path(&group.elem),
+        _ => false,
     }
 }
 
@@ -185,6 +194,10 @@ pub(crate) fn parse_options(
                 let adopt = value_of(&arg, example, diag).and_then(|v| parse_adopt(v, diag));
                 set_once(&mut options.adopt, adopt.map(|a| (key, a)), &arg, diag);
             }
+            "adopt" => diag.error(
+                &arg.key,
+                "only what the controller owns is adopted: write `owns(Deployment, adopt = always)`",
+            ),
             _ => unknown_inner_key(&arg, &name, outer, known, diag),
         }
     }

@@ -2,6 +2,8 @@
 
 mod all_keys;
 mod another_name;
+mod by_hand;
+mod by_macro_rules;
 mod cluster_scoped;
 mod generic_controller;
 mod kinds;

@@ -1,0 +1,14 @@
+use kubewright::prelude::*;
+use kubewright_ui_tests::*;
+
+#[controller(for = App)]
+#[controller(for = App, workers = 2)]
+struct C;
+
+impl Reconciler for C {
+    async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {
+        Ok(Action::await_change())
+    }
+}
+
+fn main() {}
