@@ -11,8 +11,22 @@ use crate::failure;
 /// How long a wait lasts at most. Generous, since on paused time it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Time between two looks.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Looks soon at first, then ever more seldom: a look is a request, and long waits need no sharp end.
+struct Looks(Duration);
+
+impl Looks {
+    const FIRST: Duration = Duration::from_millis(10);
+    const SLOWEST: Duration = Duration::from_millis(500);
+
+    fn new() -> Self {
+        Self(Self::FIRST)
+    }
+
+    async fn next(&mut self) {
+        sleep(self.0).await;
+        self.0 = (self.0 * 5 / 4).min(Self::SLOWEST);
+    }
+}
 
 impl TestCluster {
     /// Waits until the object exists and `holds` answers true for it; answers the object.
@@ -22,6 +36,7 @@ impl TestCluster {
     /// When it does not hold within two minutes of the test's time.
     pub async fn wait_for<K: Object>(&self, name: &str, holds: impl Fn(&K) -> bool) -> K {
         let end = Instant::now() + PATIENCE;
+        let mut looks = Looks::new();
         loop {
             let object = self.get::<K>(name).await;
             match object {
@@ -37,7 +52,7 @@ impl TestCluster {
                         failure::message(self, &expected, &failure::object(other.as_ref()))
                     );
                 }
-                _ => sleep(LOOK_AGAIN).await,
+                _ => looks.next().await,
             }
         }
     }
@@ -49,6 +64,7 @@ impl TestCluster {
     /// When it is still there after two minutes of the test's time.
     pub async fn wait_gone<K: Object>(&self, name: &str) {
         let end = Instant::now() + PATIENCE;
+        let mut looks = Looks::new();
         while let Some(object) = self.get::<K>(name).await {
             if Instant::now() >= end {
                 let expected = format!(
@@ -58,7 +74,7 @@ impl TestCluster {
                 );
                 panic!("{}", failure::message(self, &expected, &failure::object(Some(&object))));
             }
-            sleep(LOOK_AGAIN).await;
+            looks.next().await;
         }
     }
 
@@ -69,12 +85,13 @@ impl TestCluster {
     /// When it does not hold within two minutes of the test's time.
     pub async fn eventually<F: Future<Output = bool>>(&self, what: &str, mut holds: impl FnMut() -> F) {
         let end = Instant::now() + PATIENCE;
+        let mut looks = Looks::new();
         while !holds().await {
             if Instant::now() >= end {
                 let expected = format!("within {} s it should hold that {what}", PATIENCE.as_secs());
                 panic!("{}", failure::message(self, &expected, ""));
             }
-            sleep(LOOK_AGAIN).await;
+            looks.next().await;
         }
     }
 
@@ -85,6 +102,7 @@ impl TestCluster {
     /// At the first look at which it does not hold.
     pub async fn stays<F: Future<Output = bool>>(&self, what: &str, lasting: Duration, mut holds: impl FnMut() -> F) {
         let began = Instant::now();
+        let between = (lasting / 200).max(Looks::FIRST);
         loop {
             if !holds().await {
                 let expected = format!("after {:?} it no longer holds that {what}", began.elapsed());
@@ -93,7 +111,7 @@ impl TestCluster {
             if began.elapsed() >= lasting {
                 return;
             }
-            sleep(LOOK_AGAIN.min(lasting)).await;
+            sleep(between.min(lasting.saturating_sub(began.elapsed()))).await;
         }
     }
 
@@ -104,19 +122,14 @@ impl TestCluster {
     /// When they are still busy after ten minutes of the test's time.
     pub async fn settled(&self, quiet: Duration) {
         let end = Instant::now() + Duration::from_secs(600);
-        let busy = || {
-            self.requests()
-                .filter(|record| record.user.starts_with("system:serviceaccount:"))
-                .beyond_watches_and_leases()
-                .count()
-        };
-        let mut seen = busy();
-        let mut since = Instant::now();
+        let (mut seen, mut since) = (0, Instant::now());
         while since.elapsed() < quiet {
-            sleep(LOOK_AGAIN).await;
-            let now = busy();
-            if now != seen {
-                (seen, since) = (now, Instant::now());
+            sleep((quiet / 20).max(Looks::FIRST)).await;
+            let fresh = self.requests().since(seen);
+            seen += fresh.count();
+            let of_operators = fresh.filter(|record| record.user.starts_with("system:serviceaccount:"));
+            if !of_operators.beyond_watches_and_leases().is_empty() {
+                since = Instant::now();
             }
             if Instant::now() >= end {
                 panic!("{}", failure::message(self, "the operators do not come to rest", ""));
