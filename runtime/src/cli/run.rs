@@ -5,9 +5,12 @@ use super::connect::connect;
 use super::{Failure, Logs};
 use crate::manager::{LeaderElection, Manager, Options, Shutdown};
 
+/// kube logs each request that fails; the framework does so itself, with what it was for.
+const DEFAULT_FILTER: &str = "info,kube_client=off";
+
 /// Runs until a signal stops it or it cannot go on.
 pub(super) async fn run(manager: Manager, args: RunArgs) -> Result<(), Failure> {
-    Logs::new(args.logs, "info").start()?;
+    Logs::new(args.logs, DEFAULT_FILTER).start()?;
     let client = connect(args.kubeconfig.as_deref(), args.context.as_deref()).await?;
 
     let mut options = Options::default();

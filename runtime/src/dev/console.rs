@@ -185,7 +185,8 @@ fn remark(outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// Why it ran, leaving out what the line says already: the primary's name, and a namespace that is its own.
+/// Why it ran, leaving out what the line says already: the primary's name, which most children share, and its
+/// namespace.
 fn reasons(report: &Report) -> String {
     let mut text = String::new();
     for reason in report.reasons.as_slice() {
@@ -213,7 +214,7 @@ fn reasons(report: &Report) -> String {
 }
 
 fn subject(report: &Report, kind: &Kind, key: &ObjectKey) -> String {
-    if *kind == report.kind && *key == report.key {
+    if *key == report.key {
         kind.kind().to_owned()
     } else if key.namespace == report.key.namespace {
         format!("{} {}", kind.kind(), key.name)
@@ -261,9 +262,7 @@ fn writes(report: &Report) -> String {
 fn object_written(report: &Report, write: &WriteRecord) -> String {
     let kind = write.kind.kind();
     let sub = write.subresource.map(|s| format!("/{s}")).unwrap_or_default();
-    if write.kind == report.kind && write.key == report.key {
-        format!("{kind}{sub}")
-    } else if write.key.name == report.key.name && write.key.namespace == report.key.namespace {
+    if write.key == report.key {
         format!("{kind}{sub}")
     } else {
         format!("{kind}{sub} {}", write.key.name)

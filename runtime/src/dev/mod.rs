@@ -32,7 +32,7 @@ const STOP_WITHIN: Duration = Duration::from_millis(800);
 
 /// Runs the operator against an embedded server until a signal stops it.
 pub(crate) async fn run(manager: Manager, args: DevArgs) -> Result<(), Failure> {
-    Logs::for_people(args.logs, "warn").start()?;
+    Logs::for_people(args.logs, "warn,kube_client=off").start()?;
     let listener = TcpListener::bind(args.listen).await.map_err(|e| {
         Failure::new(format!(
             "cannot listen on {}: {e}: choose another address with --listen",

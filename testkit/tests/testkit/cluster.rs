@@ -37,7 +37,10 @@ async fn a_kind_that_nobody_installed_is_named_in_the_error() {
     let yaml = "{ apiVersion: demo.dev/v1, kind: Nothing, metadata: { name: a } }";
     let error = cluster.try_apply_yaml(yaml).await.expect_err("there is no such kind");
     let message = error.to_string();
-    assert!(message.contains("nothing/a") && message.contains("no kind Nothing in demo.dev/v1"), "{message}");
+    assert!(
+        message.contains("nothing/a") && message.contains("no kind Nothing in demo.dev/v1"),
+        "{message}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -63,9 +66,13 @@ async fn another_user_has_the_rights_that_rbac_gives_and_no_others() {
 #[tokio::test(start_paused = true)]
 async fn a_new_namespace_gets_what_every_namespace_has_and_a_deleted_one_is_emptied() {
     let cluster = TestCluster::start();
-    cluster.apply_yaml("{ apiVersion: v1, kind: Namespace, metadata: { name: shop } }").await;
+    cluster
+        .apply_yaml("{ apiVersion: v1, kind: Namespace, metadata: { name: shop } }")
+        .await;
     cluster.wait_for::<ServiceAccount>("shop/default", |_| true).await;
-    cluster.apply_yaml("{ apiVersion: v1, kind: ConfigMap, metadata: { name: a, namespace: shop } }").await;
+    cluster
+        .apply_yaml("{ apiVersion: v1, kind: ConfigMap, metadata: { name: a, namespace: shop } }")
+        .await;
     cluster.delete::<Namespace>("shop").await;
     cluster.wait_gone::<Namespace>("shop").await;
     assert!(cluster.get::<ConfigMap>("shop/a").await.is_none());

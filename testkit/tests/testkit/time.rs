@@ -38,7 +38,9 @@ async fn without_simulation_a_deployment_stays_as_it_was_written() {
     let cluster = TestCluster::builder().simulate(Simulate::Off).start();
     cluster.apply_yaml(DEPLOYMENT).await;
     cluster
-        .stays("there are no pods", Duration::from_secs(600), || async { cluster.list::<Pod>().await.is_empty() })
+        .stays("there are no pods", Duration::from_secs(600), || async {
+            cluster.list::<Pod>().await.is_empty()
+        })
         .await;
 }
 

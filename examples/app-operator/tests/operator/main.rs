@@ -1,5 +1,6 @@
 //! The operator against a cluster in the process, on paused time.
 
+mod cli;
 mod conflict;
 mod crash;
 mod life;

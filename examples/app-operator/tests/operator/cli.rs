@@ -1,0 +1,175 @@
+//! The program itself, as a process: what it prints when something is wrong.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn operator(args: &[&str]) -> Output {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    Command::new(env!("CARGO_BIN_EXE_app-operator"))
+        .args(args)
+        // No cluster of whoever runs the test.
+        .env("HOME", folder.path())
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env("OPERATOR_METRICS", "off")
+        .env("OPERATOR_HEALTH", "off")
+        .output()
+        .expect("the program starts")
+}
+
+/// The one line on stderr, which must begin with `error: `.
+fn error(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1, "one line is meant to be printed:\n{text}");
+    assert!(lines[0].starts_with("error: "), "{text}");
+    lines[0].to_owned()
+}
+
+fn kubeconfig(folder: &Path, server: &str) -> String {
+    let path = folder.join("kubeconfig");
+    let text = format!(
+        "apiVersion: v1
+kind: Config
+clusters: [{{ name: a, cluster: {{ server: '{server}' }} }}]
+users: [{{ name: a, user: {{ token: t }} }}]
+contexts: [{{ name: a, context: {{ cluster: a, user: a }} }}]
+current-context: a
+"
+    );
+    fs::write(&path, text).expect("written");
+    path.display().to_string()
+}
+
+#[test]
+fn a_kubeconfig_that_is_missing_is_named() {
+    let error = error(&operator(&["run", "--kubeconfig", "/nowhere/config"]));
+    assert!(
+        error.contains("/nowhere/config") && error.contains("--kubeconfig"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_kubeconfig_that_is_no_yaml_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("config");
+    fs::write(&path, "clusters: [").expect("written");
+    let error = error(&operator(&["--kubeconfig", &path.display().to_string()]));
+    assert!(error.contains("config cannot be used"), "{error}");
+}
+
+#[test]
+fn a_context_that_the_kubeconfig_does_not_hold_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = kubeconfig(folder.path(), "https://127.0.0.1:1");
+    let error = error(&operator(&["--kubeconfig", &path, "--context", "prod"]));
+    assert!(error.contains("prod") && error.contains("get-contexts"), "{error}");
+}
+
+#[test]
+fn no_cluster_at_all_is_told_with_the_way_out() {
+    let error = error(&operator(&[]));
+    assert!(
+        error.contains("no cluster to talk to") && error.contains("`dev`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_told_with_its_address() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("it has an address");
+    drop(free);
+    let path = kubeconfig(folder.path(), &format!("https://{address}"));
+    let error = error(&operator(&["--kubeconfig", &path]));
+    assert!(error.contains("cannot reach the API server"), "{error}");
+    assert!(
+        error.contains(&address.to_string()) && error.contains("refused"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_flag_that_does_not_exist_is_refused_with_code_2() {
+    let output = operator(&["run", "--leader-elections"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("--leader-elections") && text.contains("--leader-election"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_address_that_is_none_is_refused_with_how_to_write_one() {
+    let output = operator(&["run", "--metrics", "localhost"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("HOST:PORT"));
+}
+
+#[test]
+fn a_port_in_use_is_named_with_the_flag_that_changes_it() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("it has an address").to_string();
+    let listening = error(&operator(&["dev", "--listen", &address]));
+    assert!(
+        listening.contains(&address) && listening.contains("--listen"),
+        "{listening}"
+    );
+    let metrics = error(&operator(&["dev", "--metrics", &address]));
+    assert!(metrics.contains(&address) && metrics.contains("--metrics"), "{metrics}");
+}
+
+#[test]
+fn a_sample_that_the_server_refuses_is_named_with_file_object_and_field() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("bad.yaml");
+    fs::write(&path, crate::SAMPLE.replace("replicas: 2", "replicas: many")).expect("written");
+    let file = path.display().to_string();
+    let error = error(&operator(&["dev", "--apply", &file]));
+    assert!(
+        error.contains(&file) && error.contains("app/hello") && error.contains("replicas"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_sample_of_a_kind_that_is_not_installed_is_told_so() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("bad.yaml");
+    fs::write(&path, crate::SAMPLE.replace("kind: App", "kind: Application")).expect("written");
+    let error = error(&operator(&["dev", "--apply", &path.display().to_string()]));
+    assert!(error.contains("no kind Application in demo.dev/v1"), "{error}");
+}
+
+#[test]
+fn a_filter_that_is_none_is_refused() {
+    let error = error(&operator(&["dev", "--log", "kubewright=loud"]));
+    assert!(error.contains("kubewright=loud") && error.contains("info"), "{error}");
+}
+
+#[test]
+fn manifests_are_the_same_each_time_and_can_be_applied() {
+    let first = operator(&["manifests", "--namespace", "ops"]);
+    assert!(first.status.success());
+    assert_eq!(first.stdout, operator(&["manifests", "--namespace", "ops"]).stdout);
+    let objects = kubewright::manifests::documents(&String::from_utf8_lossy(&first.stdout)).expect("valid YAML");
+    let kinds: Vec<&str> = objects.iter().filter_map(|o| o["kind"].as_str()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "CustomResourceDefinition",
+            "ServiceAccount",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "Role",
+            "RoleBinding"
+        ]
+    );
+}
