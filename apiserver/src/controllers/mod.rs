@@ -131,6 +131,12 @@ pub trait Controller: Send + Sync + 'static {
     /// that is cached or wanted, every object that has owners or is being deleted, and every deletion.
     fn observe(&self, seen: &Seen<'_>, queue: &Queue<Self::Key>);
 
+    /// How long the key that was just worked on rests. A real controller takes some milliseconds for every request, in
+    /// which others see and show the states in between; those that simulate one rest instead. Not at all by default.
+    fn rest(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Brings one key up to date.
     fn reconcile(&self, key: &Self::Key) -> impl Future<Output = Result<Next, ApiError>> + Send;
 }
@@ -160,7 +166,9 @@ impl<C: Controller> Worker<C> {
     async fn run(self: Arc<Self>) {
         loop {
             let key = self.queue.next().await;
-            match self.controller.reconcile(&key).await {
+            let result = self.controller.reconcile(&key).await;
+            self.queue.rest(&key, self.controller.rest());
+            match result {
                 Ok(next) => {
                     self.queue.forget(&key);
                     if let Next::After(delay) = next {

@@ -27,6 +27,7 @@ struct State<K> {
     delayed: BTreeMap<(Instant, u64), K>,
     due: BTreeMap<K, (Instant, u64)>,
     failures: BTreeMap<K, u32>,
+    resting: BTreeMap<K, Instant>,
     sequence: u64,
 }
 
@@ -39,6 +40,7 @@ impl<K: Ord + Clone> Default for Queue<K> {
                 delayed: BTreeMap::new(),
                 due: BTreeMap::new(),
                 failures: BTreeMap::new(),
+                resting: BTreeMap::new(),
                 sequence: 0,
             }),
             added: Notify::new(),
@@ -47,21 +49,22 @@ impl<K: Ord + Clone> Default for Queue<K> {
 }
 
 impl<K: Ord + Clone> Queue<K> {
-    /// Adds a key at the end, unless it waits already.
+    /// Adds a key at the end, unless it waits already. One that rests is added when it has rested.
     pub fn add(&self, key: K) {
-        let mut state = self.lock();
-        state.make_ready(key);
-        drop(state);
-        self.added.notify_one();
+        self.add_after(key, Duration::ZERO);
     }
 
     /// Adds a key once `delay` has passed. Of several delays of one key the earliest counts.
     pub fn add_after(&self, key: K, delay: Duration) {
-        if delay.is_zero() {
-            return self.add(key);
-        }
         let mut state = self.lock();
-        let at = Instant::now() + delay;
+        let now = Instant::now();
+        let rested = state.resting.get(&key).copied().unwrap_or(now);
+        let at = rested.max(now + delay);
+        if at <= now {
+            state.make_ready(key);
+            drop(state);
+            return self.added.notify_one();
+        }
         if state.due.get(&key).is_some_and(|(earlier, _)| *earlier <= at) {
             return;
         }
@@ -87,6 +90,21 @@ impl<K: Ord + Clone> Queue<K> {
             .saturating_mul(1 << (failures - 1).min(20))
             .min(LONGEST_BACKOFF);
         self.add_after(key, delay);
+    }
+
+    /// Lets a key rest: it is not given out again before this long from now.
+    pub fn rest(&self, key: &K, pause: Duration) {
+        let mut state = self.lock();
+        let now = Instant::now();
+        state.resting.retain(|_, until| *until > now);
+        if !pause.is_zero() {
+            state.resting.insert(key.clone(), now + pause);
+            if state.queued.remove(key) {
+                state.ready.retain(|k| k != key);
+                drop(state);
+                self.add(key.clone());
+            }
+        }
     }
 
     /// Takes every key that is ready, in order.
@@ -184,6 +202,22 @@ mod tests {
         assert_eq!(start.elapsed(), Duration::from_secs(2));
         let more = tokio::time::timeout(Duration::from_secs(60), queue.next()).await;
         assert!(more.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_rests_is_not_given_out_before_its_time() {
+        let queue = Queue::default();
+        let start = Instant::now();
+        queue.add("a");
+        queue.add("b");
+        queue.rest(&"a", Duration::from_millis(7));
+        queue.add("a");
+        assert_eq!(queue.next().await, "b");
+        assert_eq!(queue.next().await, "a");
+        assert_eq!(start.elapsed(), Duration::from_millis(7));
+        queue.add("a");
+        assert_eq!(queue.next().await, "a");
+        assert_eq!(start.elapsed(), Duration::from_millis(7));
     }
 
     #[tokio::test(start_paused = true)]

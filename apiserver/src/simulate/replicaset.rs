@@ -1,6 +1,7 @@
 //! ReplicaSets: as many pods as asked for.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,10 +19,17 @@ use crate::error::ApiError;
 /// Pods made in one go at most.
 const BURST: usize = 500;
 
+/// What a request takes a real ReplicaSet controller.
+const REQUEST: Duration = Duration::from_millis(5);
+/// Between two pods.
+const BETWEEN_PODS: Duration = Duration::from_millis(1);
+
 /// The ReplicaSet controller.
 pub struct ReplicaSets {
     cx: Cx,
     selectors: SelectorIndex,
+    /// Requests of the last look.
+    requests: AtomicU32,
 }
 
 impl ReplicaSets {
@@ -31,6 +39,7 @@ impl ReplicaSets {
         Self {
             cx,
             selectors: SelectorIndex::default(),
+            requests: AtomicU32::new(0),
         }
     }
 
@@ -41,6 +50,7 @@ impl ReplicaSets {
             let empty = json!({});
             let template = set.at("spec.template").unwrap_or(&empty);
             for _ in 0..(wanted - active.len()).min(BURST) {
+                self.pace().await;
                 let mut pod = pods::from_template(template, set, &REPLICA_SETS);
                 pod["metadata"]["generateName"] = format!("{}-", set.name()).into();
                 match pods::create(&self.cx, set, pod).await {
@@ -54,12 +64,20 @@ impl ReplicaSets {
             let mut order = active.to_vec();
             pods::sort_for_deletion(&mut order);
             for pod in &order[..active.len() - wanted] {
+                self.pace().await;
                 pods::delete(&self.cx, set, pod)
                     .await
                     .map_err(|error| ("FailedDelete", error))?;
             }
         }
         Ok(())
+    }
+
+    /// Counts a request for a pod; all but the first wait a little, so that others see the pods come and go.
+    async fn pace(&self) {
+        if self.requests.fetch_add(1, Ordering::Relaxed) > 0 {
+            tokio::time::sleep(BETWEEN_PODS).await;
+        }
     }
 
     fn status(
@@ -127,6 +145,10 @@ impl Controller for ReplicaSets {
         }
     }
 
+    fn rest(&self) -> Duration {
+        REQUEST * self.requests.swap(0, Ordering::Relaxed).min(50)
+    }
+
     async fn reconcile(&self, key: &Key) -> Result<Next, ApiError> {
         let Some(replica_set) = self.cx.cache.get(&REPLICA_SETS, key) else {
             return Ok(Next::Wait);
@@ -147,6 +169,7 @@ impl Controller for ReplicaSets {
         let ready = status.int("readyReplicas").unwrap_or(0);
         let waiting = status.int("availableReplicas").unwrap_or(0) < ready;
         if replica_set.get("status") != Some(&status) {
+            self.requests.fetch_add(1, Ordering::Relaxed);
             let mut updated = (*replica_set).clone();
             updated["status"] = status;
             match self

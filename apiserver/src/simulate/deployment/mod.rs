@@ -4,6 +4,8 @@
 //! spreads a change of size, [`status`] writes what shows.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -22,10 +24,15 @@ mod rollout;
 mod scaling;
 mod status;
 
+/// What a request takes a real Deployment controller.
+const REQUEST: Duration = Duration::from_millis(4);
+
 /// The Deployment controller.
 pub struct Deployments {
     cx: Cx,
     selectors: SelectorIndex,
+    /// Requests of the last look.
+    requests: AtomicU32,
 }
 
 /// One Deployment being worked on, with its ReplicaSets.
@@ -39,7 +46,31 @@ struct Work<'a> {
     old: Vec<Value>,
     /// The ReplicaSets as they were before this step resized them: what the status tells of.
     shown: Option<Vec<Value>>,
+    /// Requests since the new ReplicaSet was last changed.
+    requests: u32,
+    /// Whether the status was written in this look.
+    stored: bool,
 }
+
+/// How far a look got.
+enum Step<T> {
+    /// All the way.
+    Done(T),
+    /// The status was written once already: the rest is for the next look. (A real controller writes with the version
+    /// that the look began with, so that its second write conflicts and the look is repeated.)
+    Again,
+}
+
+/// Unwraps a [`Step`], or ends the look.
+macro_rules! done {
+    ($step:expr) => {
+        match $step {
+            Step::Done(value) => value,
+            Step::Again => return Ok(Step::Again),
+        }
+    };
+}
+use done;
 
 impl Deployments {
     /// A controller that knows of no Deployment yet.
@@ -48,11 +79,32 @@ impl Deployments {
         Self {
             cx,
             selectors: SelectorIndex::default(),
+            requests: AtomicU32::new(0),
         }
     }
 }
 
 impl Work<'_> {
+    /// One look at the Deployment.
+    async fn advance(&mut self) -> Result<Step<Next>, ApiError> {
+        if self.deployment.is_deleting() {
+            done!(self.find_new().await?);
+            return self.sync_status().await;
+        }
+        done!(self.note_pause().await?);
+        done!(self.find_new().await?);
+        if self.deployment.flag("spec.paused") {
+            self.scale().await?;
+            self.clean_up().await?;
+            return self.sync_status().await;
+        }
+        if self.is_scaling() {
+            self.scale().await?;
+            return self.sync_status().await;
+        }
+        if self.recreates() { self.recreate().await } else { self.roll().await }
+    }
+
     fn replicas(&self) -> i64 {
         replicas(&self.deployment)
     }
@@ -109,14 +161,19 @@ impl Work<'_> {
     }
 
     /// Stores the Deployment's status (and its annotations, which pass through there).
-    async fn store_status(&mut self) -> Result<(), ApiError> {
+    async fn store_status(&mut self) -> Result<Step<()>, ApiError> {
+        self.requests += 1;
+        if self.stored {
+            return Ok(Step::Again);
+        }
+        self.stored = true;
         let updated = self
             .cx
             .loopback
             .update(&DEPLOYMENTS.gvr(), Some("status"), self.deployment.clone())
             .await?;
         self.deployment = updated;
-        Ok(())
+        Ok(Step::Done(()))
     }
 }
 
@@ -177,28 +234,20 @@ impl Controller for Deployments {
             new: None,
             old: sets,
             shown: None,
+            requests: 0,
+            stored: false,
         };
         work.split();
-        if deployment.is_deleting() {
-            work.find_new().await?;
-            return work.sync_status().await;
+        let step = work.advance().await;
+        self.requests.store(work.requests, Ordering::Relaxed);
+        match step? {
+            Step::Done(next) => Ok(next),
+            Step::Again => Ok(Next::After(Duration::ZERO)),
         }
-        work.note_pause().await?;
-        work.find_new().await?;
-        if work.deployment.flag("spec.paused") {
-            work.scale().await?;
-            work.clean_up().await?;
-            return work.sync_status().await;
-        }
-        if work.is_scaling() {
-            work.scale().await?;
-            return work.sync_status().await;
-        }
-        if work.recreates() {
-            work.recreate().await
-        } else {
-            work.roll().await
-        }
+    }
+
+    fn rest(&self) -> Duration {
+        REQUEST * self.requests.swap(0, Ordering::Relaxed)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Work, int_or_percent, replicas, set_condition};
+use super::{Step, Work, int_or_percent, replicas, set_condition};
 use crate::controllers::kinds::{DEPLOYMENTS, REPLICA_SETS};
 use crate::controllers::object::{Object, annotate, controller_reference, map_of, set};
 use crate::error::ApiError;
@@ -43,14 +43,16 @@ impl Work<'_> {
     }
 
     /// Brings the annotations of the new ReplicaSet, if there is one, and the Deployment's revision up to date.
-    pub(super) async fn find_new(&mut self) -> Result<(), ApiError> {
-        let Some(mut new) = self.new.take() else { return Ok(()) };
+    pub(super) async fn find_new(&mut self) -> Result<Step<()>, ApiError> {
+        let Some(mut new) = self.new.take() else { return Ok(Step::Done(())) };
         let changed = self.annotate_new(&mut new);
         let ready_seconds = self.deployment.at("spec.minReadySeconds").cloned().unwrap_or_default();
         let seconds_changed = new.int("spec.minReadySeconds").unwrap_or(0) != ready_seconds.as_i64().unwrap_or(0);
         if changed || seconds_changed {
             set(&mut new, "spec.minReadySeconds", ready_seconds);
-            new = self.cx.loopback.update(&REPLICA_SETS.gvr(), None, new).await?;
+            self.requests += 1;
+            self.new = Some(self.cx.loopback.update(&REPLICA_SETS.gvr(), None, new).await?);
+            return Ok(Step::Again);
         }
         let mut store = self.take_revision(&new);
         if self.progress_deadline().is_some() && self.deployment.condition("Progressing").is_none() {
@@ -67,16 +69,13 @@ impl Work<'_> {
             store = true;
         }
         self.new = Some(new);
-        if store {
-            self.store_status().await?;
-        }
-        Ok(())
+        if store { self.store_status().await } else { Ok(Step::Done(())) }
     }
 
     /// Makes the ReplicaSet of the present template if there is none.
-    pub(super) async fn ensure_new(&mut self) -> Result<(), ApiError> {
+    pub(super) async fn ensure_new(&mut self) -> Result<Step<()>, ApiError> {
         if self.new.is_some() {
-            return Ok(());
+            return Ok(Step::Done(()));
         }
         let mut set = self.new_set();
         let name = set.name().to_owned();
@@ -131,10 +130,8 @@ impl Work<'_> {
             store = true;
         }
         self.new = Some(created);
-        if store {
-            self.store_status().await?;
-        }
-        Ok(())
+        self.requests = 0;
+        if store { self.store_status().await } else { Ok(Step::Done(())) }
     }
 
     /// How large the new ReplicaSet may be now.
@@ -234,7 +231,7 @@ impl Work<'_> {
     }
 
     /// Another object has the name: the next try uses another one.
-    async fn note_collision(&mut self, error: ApiError) -> Result<(), ApiError> {
+    async fn note_collision(&mut self, error: ApiError) -> Result<Step<()>, ApiError> {
         let collisions = self.deployment.int("status.collisionCount").unwrap_or(0) + 1;
         set(&mut self.deployment, "status.collisionCount", collisions.into());
         self.store_status().await?;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Work, replicas, revision, runs_old_pods};
+use super::{Step, Work, done, replicas, revision, runs_old_pods};
 use crate::controllers::Next;
 use crate::controllers::kinds::REPLICA_SETS;
 use crate::controllers::object::Object;
@@ -14,8 +14,8 @@ fn available(set: &Value) -> i64 {
 
 impl Work<'_> {
     /// One step of a rolling update.
-    pub(super) async fn roll(mut self) -> Result<Next, ApiError> {
-        self.ensure_new().await?;
+    pub(super) async fn roll(&mut self) -> Result<Step<Next>, ApiError> {
+        done!(self.ensure_new().await?);
         self.freeze();
         if self.grow_new().await? || self.shrink_old().await? {
             return self.sync_rollout().await;
@@ -27,16 +27,16 @@ impl Work<'_> {
     }
 
     /// One step of a rollout that lets every old pod go before the first new one comes.
-    pub(super) async fn recreate(mut self) -> Result<Next, ApiError> {
+    pub(super) async fn recreate(&mut self) -> Result<Step<Next>, ApiError> {
         self.freeze();
         let mut shrunk = false;
         for i in 0..self.old.len() {
             shrunk |= replicas(&self.old[i]) > 0 && self.resize_old(i, 0).await?;
         }
-        if shrunk || runs_old_pods(&self) {
+        if shrunk || runs_old_pods(self) {
             return self.sync_rollout().await;
         }
-        self.ensure_new().await?;
+        done!(self.ensure_new().await?);
         self.freeze();
         let wanted = self.replicas();
         self.resize_new(wanted).await?;
@@ -91,17 +91,19 @@ impl Work<'_> {
             return Ok(false);
         };
         self.new = Some(self.resize(new, size).await?);
+        self.requests = 0;
         Ok(true)
     }
 
     /// Writes a ReplicaSet's size and what it knows of its Deployment's, with the event if the size changes.
-    pub(super) async fn resize(&self, mut set: Value, size: i64) -> Result<Value, ApiError> {
+    pub(super) async fn resize(&mut self, mut set: Value, size: i64) -> Result<Value, ApiError> {
         let before = replicas(&set);
         let annotated = self.annotate_size(&mut set);
         if before == size && !annotated {
             return Ok(set);
         }
         set["spec"]["replicas"] = size.into();
+        self.requests += 1;
         let set = self.cx.loopback.update(&REPLICA_SETS.gvr(), None, set).await?;
         if before != size {
             let direction = if size > before { "up" } else { "down" };

@@ -19,20 +19,23 @@ impl Work<'_> {
     /// Gives every ReplicaSet its share of the Deployment's size.
     ///
     /// The status that follows tells of the sizes from before, as on a real server.
-    pub(super) async fn scale(&self) -> Result<(), ApiError> {
-        let active: Vec<&Value> = self.all().filter(|s| replicas(s) > 0).collect();
+    pub(super) async fn scale(&mut self) -> Result<(), ApiError> {
+        self.spread().await?;
+        self.requests = 0;
+        Ok(())
+    }
+
+    async fn spread(&mut self) -> Result<(), ApiError> {
+        let active: Vec<Value> = self.all().filter(|s| replicas(s) > 0).cloned().collect();
         let wanted = self.replicas();
         let only = match active.as_slice() {
-            [] => self
-                .new
-                .as_ref()
-                .or_else(|| self.old.iter().max_by_key(|s| revision::of(s))),
-            [one] => Some(*one),
+            [] => self.new.as_ref().or_else(|| self.old.iter().max_by_key(|s| revision::of(s))).cloned(),
+            [one] => Some(one.clone()),
             _ => None,
         };
         if let Some(only) = only {
-            if replicas(only) != wanted {
-                self.resize(only.clone(), wanted).await?;
+            if replicas(&only) != wanted {
+                self.resize(only, wanted).await?;
             }
             return Ok(());
         }
@@ -40,8 +43,8 @@ impl Work<'_> {
             return Ok(());
         }
         if self.is_saturated() {
-            for set in self.old.iter().filter(|s| replicas(s) > 0) {
-                self.resize(set.clone(), 0).await?;
+            for set in self.old.clone().into_iter().filter(|s| replicas(s) > 0) {
+                self.resize(set, 0).await?;
             }
             return Ok(());
         }
@@ -60,9 +63,9 @@ impl Work<'_> {
         })
     }
 
-    async fn scale_in_proportion(&self, mut active: Vec<&Value>) -> Result<(), ApiError> {
+    async fn scale_in_proportion(&mut self, mut active: Vec<Value>) -> Result<(), ApiError> {
         let wanted = self.replicas();
-        let total: i64 = active.iter().map(|s| replicas(s)).sum();
+        let total: i64 = active.iter().map(replicas).sum();
         let allowed = if wanted > 0 { wanted + self.max_surge() } else { 0 };
         let to_add = allowed - total;
         // `active` is sorted by age; the sort is stable. Growing favours the large and new, shrinking the large and old.
@@ -81,7 +84,7 @@ impl Work<'_> {
             *first = (*first + to_add - added).max(0);
         }
         for (set, size) in active.into_iter().zip(sizes) {
-            self.resize(set.clone(), size).await?;
+            self.resize(set, size).await?;
         }
         Ok(())
     }

@@ -4,24 +4,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Work, replace_condition, replicas, set_condition};
+use super::{Step, Work, done, replace_condition, replicas, set_condition};
 use crate::controllers::Next;
 use crate::controllers::object::{Object, set_count};
 use crate::error::ApiError;
 
 impl Work<'_> {
     /// Records that the Deployment was paused or resumed.
-    pub(super) async fn note_pause(&mut self) -> Result<(), ApiError> {
+    pub(super) async fn note_pause(&mut self) -> Result<Step<()>, ApiError> {
         let reason = self
             .deployment
             .condition("Progressing")
             .map_or("", |c| c.text("reason"));
         if self.progress_deadline().is_none() || reason == "ProgressDeadlineExceeded" {
-            return Ok(());
+            return Ok(Step::Done(()));
         }
         let (paused, noted) = (self.deployment.flag("spec.paused"), reason == "DeploymentPaused");
         if paused == noted {
-            return Ok(());
+            return Ok(Step::Done(()));
         }
         let (reason, message) = if paused {
             ("DeploymentPaused", "Deployment is paused")
@@ -34,17 +34,17 @@ impl Work<'_> {
     }
 
     /// Writes the status where no rollout is under way.
-    pub(super) async fn sync_status(mut self) -> Result<Next, ApiError> {
+    pub(super) async fn sync_status(&mut self) -> Result<Step<Next>, ApiError> {
         let status = self.computed();
         if status.get("status") != self.deployment.get("status") {
             self.deployment = status;
-            self.store_status().await?;
+            done!(self.store_status().await?);
         }
-        Ok(Next::Wait)
+        Ok(Step::Done(Next::Wait))
     }
 
     /// Writes the status of a rollout: progress, completion, or the lack of both for too long.
-    pub(super) async fn sync_rollout(mut self) -> Result<Next, ApiError> {
+    pub(super) async fn sync_rollout(&mut self) -> Result<Step<Next>, ApiError> {
         let mut new = self.computed();
         let now = self.cx.loopback.clock().now_rfc3339();
         let current = self.deployment.condition("Progressing").cloned();
@@ -97,11 +97,11 @@ impl Work<'_> {
             None => replace_condition(&mut new, "ReplicaFailure", None),
         }
         if new.get("status") == self.deployment.get("status") {
-            return Ok(self.deadline(&new));
+            return Ok(Step::Done(self.deadline(&new)));
         }
         self.deployment = new;
-        self.store_status().await?;
-        Ok(Next::Wait)
+        done!(self.store_status().await?);
+        Ok(Step::Done(Next::Wait))
     }
 
     /// Whether the stored status says that the rollout is complete.
