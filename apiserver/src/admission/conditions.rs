@@ -1,23 +1,43 @@
-//! `matchConditions`: expressions that all have to hold for a webhook to be called.
+//! `matchConditions` of webhooks: expressions that all have to hold for the webhook to be called.
 
 use serde_json::Value;
 
+use super::policy::of_request;
+use super::webhook::matching::Seen;
 use super::{Inner, Request};
+use crate::cel::Program;
 use crate::error::ApiError;
 
 /// Whether the conditions hold. One that cannot be judged refuses the request, or with `ignore` skips the webhook.
-pub(super) fn hold(_inner: &Inner, spec: &Value, ignore: bool, request: &Request<'_>) -> Result<bool, ApiError> {
+pub(super) fn hold(
+    inner: &Inner,
+    spec: &Value,
+    ignore: bool,
+    request: &Request<'_>,
+    seen: &Seen,
+) -> Result<bool, ApiError> {
     let conditions = spec["matchConditions"]
         .as_array()
         .map(Vec::as_slice)
         .unwrap_or_default();
-    let Some(first) = conditions.first() else {
+    if conditions.is_empty() {
         return Ok(true);
-    };
-    if ignore {
-        return Ok(false);
     }
-    let expression = first["expression"].as_str().unwrap_or_default();
-    let why = format!("expression '{expression}' cannot be judged: this server does not evaluate matchConditions yet");
-    Err(ApiError::forbidden(request.resource, request.shown_name(), why))
+    let variables = of_request(inner, request, seen);
+    let mut fault = None;
+    for condition in conditions {
+        let expression = condition["expression"].as_str().unwrap_or_default();
+        match Program::compile(expression).and_then(|program| program.holds(&variables)) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => {
+                fault = fault.or_else(|| Some(format!("expression '{expression}' resulted in error: {error}")));
+            }
+        }
+    }
+    match fault {
+        None => Ok(true),
+        Some(_) if ignore => Ok(false),
+        Some(fault) => Err(ApiError::forbidden(request.resource, request.shown_name(), fault)),
+    }
 }

@@ -7,6 +7,7 @@ mod conditions;
 mod defaults;
 mod namespace;
 mod owner_references;
+mod policy;
 pub mod webhook;
 
 use std::sync::Arc;
@@ -94,6 +95,7 @@ pub(crate) struct Inner {
     authorizer: Authorizer,
     clock: Clock,
     owner_references_permission: bool,
+    policies: policy::Policies,
     webhooks: webhook::Configured,
     client: webhook::Client,
 }
@@ -109,6 +111,7 @@ impl Admission {
             authorizer,
             clock,
             owner_references_permission,
+            policies: policy::Policies::default(),
             webhooks: webhook::Configured::default(),
         }))
     }
@@ -132,6 +135,7 @@ impl Admission {
         namespace::check(&self.0.store, request)?;
         defaults::apply(&self.0, request)?;
         let mut warnings = Vec::new();
+        policy::mutate(&self.0, request)?;
         let mutated = webhook::mutate(&self.0, request, &mut warnings).await;
         with_warnings(mutated, warnings)
     }
@@ -150,7 +154,10 @@ impl Admission {
             owner_references::check(&self.0.authorizer, request)?;
         }
         let mut warnings = Vec::new();
-        let validated = webhook::validate(&self.0, request, &mut warnings).await;
+        let mut validated = policy::validate(&self.0, request, &mut warnings);
+        if validated.is_ok() {
+            validated = webhook::validate(&self.0, request, &mut warnings).await;
+        }
         with_warnings(validated, warnings)
     }
 }

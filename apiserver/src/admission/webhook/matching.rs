@@ -11,7 +11,7 @@ use crate::resource::Resource;
 use crate::storage::Store;
 
 /// Configuration of admission itself, which admission cannot refuse.
-const EXEMPT: [&str; 6] = [
+pub(crate) const EXEMPT: [&str; 6] = [
     "mutatingadmissionpolicies",
     "mutatingadmissionpolicybindings",
     "mutatingwebhookconfigurations",
@@ -22,7 +22,7 @@ const EXEMPT: [&str; 6] = [
 
 /// The version in which a webhook sees the request.
 #[derive(Clone, Debug)]
-pub(super) enum Seen {
+pub(crate) enum Seen {
     /// That of the request.
     AsSent,
     /// Another version of the same kind.
@@ -41,8 +41,8 @@ pub(super) fn matches(webhook: &Webhook, request: &Request<'_>, store: &Store) -
     selected.then_some(seen)
 }
 
-/// How the rules of a webhook or policy see the request.
-pub(crate) fn seen(spec: &Value, request: &Request<'_>) -> Option<Seen> {
+/// How the rules of a webhook see the request.
+fn seen(spec: &Value, request: &Request<'_>) -> Option<Seen> {
     let rules = spec["rules"].as_array()?;
     let matching = |resource: &Resource| rules.iter().any(|rule| rule_matches(rule, resource, request));
     if matching(request.resource) {

@@ -7,10 +7,10 @@
 mod answer;
 mod client;
 mod configured;
-mod matching;
-mod mutating;
-mod patch;
-mod review;
+pub(super) mod matching;
+pub(super) mod mutating;
+pub(super) mod patch;
+pub(super) mod review;
 mod tls;
 mod validating;
 

@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::configured::Webhook;
 use super::matching::{Seen, matches};
 use super::{answer, patch, review};
-use crate::admission::{Inner, Request};
+use crate::admission::{Inner, Request, conditions};
 use crate::builtins;
 use crate::error::ApiError;
+use crate::resource::Resource;
 
 /// Calls the mutating webhooks that the request concerns, and those again that asked for it and came before a change.
 /// `changed` tells whether something changed the object since they were called, besides them.
@@ -27,7 +28,7 @@ pub(crate) async fn mutate(
         let Some(seen) = matches(webhook, request, &inner.store) else {
             continue;
         };
-        if !super::super::conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request)? {
+        if !conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request, &seen)? {
             continue;
         }
         if call(inner, webhook, &seen, request, warnings).await? {
@@ -41,7 +42,7 @@ pub(crate) async fn mutate(
         let Some(seen) = matches(webhook, request, &inner.store) else {
             continue;
         };
-        if super::super::conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request)? {
+        if conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request, &seen)? {
             call(inner, webhook, &seen, request, warnings).await?;
         }
     }
@@ -97,33 +98,34 @@ async fn ask(
 
 /// Applies a patch to the object, in the version in which the webhook saw it.
 fn change(request: &mut Request<'_>, seen: &Seen, operations: &Value) -> Result<bool, ApiError> {
-    let api_version = request.object["apiVersion"].clone();
     let mut object = review::converted(request.object, seen);
     patch::apply(&mut object, operations).map_err(ApiError::internal)?;
-    if request.subresource.is_empty() {
-        let fields = object.as_object().is_some();
-        let kind = object["kind"].as_str().unwrap_or(&request.resource.kind);
-        if fields && kind != request.resource.kind && request.resource.custom.is_none() {
-            let (version, own) = (request.resource.version.as_str(), &request.resource.kind);
+    settle(request, object)
+}
+
+/// Puts the changed object in the request's place, decoded and defaulted again; whether it is another one.
+pub(crate) fn settle(request: &mut Request<'_>, mut object: Value) -> Result<bool, ApiError> {
+    let resource = request.resource;
+    if request.subresource.is_empty() && object.is_object() {
+        let kind = object["kind"].as_str().unwrap_or(&resource.kind);
+        if kind != resource.kind && resource.custom.is_none() {
+            let (version, own) = (&resource.version, &resource.kind);
             let text = format!(
                 "converting ({version}.{kind}) to ({}.{own}): unknown conversion",
-                internal_group(request)
+                internal_group(resource)
             );
             return Err(ApiError::new(500, "", text));
         }
-        if fields {
-            object["kind"] = request.resource.kind.clone().into();
-            object["apiVersion"] = api_version;
-        }
-        if request.resource.custom.is_some() {
-            request.resource.schema.apply_defaults(&mut object);
+        object["kind"] = resource.kind.clone().into();
+        object["apiVersion"] = resource.api_version().into();
+        if resource.custom.is_some() {
+            resource.schema.apply_defaults(&mut object);
         } else {
-            request
-                .resource
+            resource
                 .schema
                 .decode_builtin(&mut object)
                 .map_err(|error| decoding_fault(&error))?;
-            builtins::default(request.resource, &mut object);
+            builtins::default(resource, &mut object);
         }
     }
     let changed = *request.object != object;
@@ -140,8 +142,8 @@ fn decoding_fault(error: &ApiError) -> ApiError {
     ApiError::internal(format!("json: {}", fault.trim_start_matches("json: ")))
 }
 
-fn internal_group<'a>(request: &'a Request<'_>) -> &'a str {
-    match request.resource.group.split('.').next() {
+fn internal_group(resource: &Resource) -> &str {
+    match resource.group.split('.').next() {
         None | Some("") => "core",
         Some(group) => group,
     }

@@ -9,7 +9,7 @@ use crate::patch;
 /// # Errors
 ///
 /// Which operation does not apply, and why.
-pub(super) fn apply(object: &mut Value, operations: &Value) -> Result<(), String> {
+pub(crate) fn apply(object: &mut Value, operations: &Value) -> Result<(), String> {
     for operation in operations.as_array().into_iter().flatten() {
         let one = Value::Array(vec![operation.clone()]);
         patch::json(object, &one).map_err(|_| fault(operation))?;

@@ -25,7 +25,7 @@ pub(super) fn version(webhook: &Webhook) -> Result<&'static str, String> {
 }
 
 /// The review, with `uid` to be repeated in the answer.
-pub(super) fn review(version: &str, uid: &str, request: &Request<'_>, seen: &Seen) -> Value {
+pub(crate) fn review(version: &str, uid: &str, request: &Request<'_>, seen: &Seen) -> Value {
     let resource: &Resource = match seen {
         Seen::AsSent => request.resource,
         Seen::As(other) => other,
@@ -63,7 +63,7 @@ pub(super) fn review(version: &str, uid: &str, request: &Request<'_>, seen: &See
 }
 
 /// The object in the version that the webhook asked for.
-pub(super) fn converted(object: &Value, seen: &Seen) -> Value {
+pub(crate) fn converted(object: &Value, seen: &Seen) -> Value {
     let mut object = object.clone();
     if let (Seen::As(other), false) = (seen, object.is_null()) {
         object["apiVersion"] = other.api_version().into();

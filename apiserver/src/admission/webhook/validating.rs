@@ -5,7 +5,7 @@ use futures::future::join_all;
 use super::configured::Webhook;
 use super::matching::{Seen, matches};
 use super::{answer, review};
-use crate::admission::{Inner, Request};
+use crate::admission::{Inner, Request, conditions};
 use crate::error::ApiError;
 
 /// Calls the validating webhooks that the request concerns. Of several refusals the first in order is told.
@@ -16,7 +16,7 @@ pub(crate) async fn validate(inner: &Inner, request: &Request<'_>, warnings: &mu
         let Some(seen) = matches(webhook, request, &inner.store) else {
             continue;
         };
-        if super::super::conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request)? {
+        if conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request, &seen)? {
             concerned.push((webhook, seen, inner.clock.uid()));
         }
     }

@@ -321,7 +321,10 @@ impl Controller for GarbageCollector {
         }
         let mut graph = self.graph();
         for uid in graph.observe(seen) {
-            if graph.node(&uid).is_some_and(|n| matches!(n.deletion, Deletion::Foreground | Deletion::Orphan)) {
+            if graph
+                .node(&uid)
+                .is_some_and(|n| matches!(n.deletion, Deletion::Foreground | Deletion::Orphan))
+            {
                 queue.add_after(uid, PATIENCE);
             } else {
                 queue.add(uid);

@@ -1,0 +1,91 @@
+//! MutatingAdmissionPolicy.
+
+use serde_json::Value;
+
+use super::compiled::{Policy, Rule};
+use super::params::{self, Params};
+use super::variables::{Composed, conditions_hold, in_error, of_request};
+use super::{matching, merge};
+use crate::admission::webhook::{matching::Seen, mutating::settle, patch, review};
+use crate::admission::{Inner, Operation, Request};
+use crate::error::ApiError;
+
+/// Lets every policy that a binding puts in force change the object.
+pub(crate) fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(), ApiError> {
+    if !matches!(request.operation, Operation::Create | Operation::Update) {
+        return Ok(());
+    }
+    let policies = inner.policies.mutating(&inner.store);
+    for policy in policies.iter() {
+        for (name, binding) in &policy.bindings {
+            let Some(seen) = matching::seen(inner, &policy.spec["matchConstraints"], request) else {
+                continue;
+            };
+            let constraints = &binding["matchResources"];
+            if !constraints.is_null() && matching::seen(inner, constraints, request).is_none() {
+                continue;
+            }
+            if let Err(fault) = apply(inner, policy, binding, request, &seen)? {
+                if !policy.ignores_failure() {
+                    let text = format!(
+                        "MutatingAdmissionPolicy '{}' with binding '{name}' denied request: {fault}",
+                        policy.name
+                    );
+                    return Err(ApiError::forbidden(request.resource, request.shown_name(), text));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Applies the mutations of a policy; the inner result is a fault that `failurePolicy` decides about.
+fn apply(
+    inner: &Inner,
+    policy: &Policy,
+    binding: &Value,
+    request: &mut Request<'_>,
+    seen: &Seen,
+) -> Result<Result<(), String>, ApiError> {
+    let params = match params::of_binding(inner, &policy.spec, binding, request) {
+        Ok(Params::Some(params)) => params,
+        Ok(Params::Skip) => return Ok(Ok(())),
+        Err(error) => return Ok(Err(error)),
+    };
+    for param in &params {
+        for rule in &policy.rules {
+            // Each mutation sees what those before it made of the object.
+            let composed = Composed::of(policy, of_request(inner, request, seen), param);
+            match conditions_hold(policy, &composed) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return Ok(Err(error)),
+            }
+            match changed(rule, &composed, request, seen) {
+                Ok(Some(object)) => {
+                    settle(request, object)?;
+                }
+                Ok(None) => {}
+                Err(fault) => return Ok(Err(fault)),
+            }
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// The object as the mutation makes it; none when a `test` of its patch does not hold.
+fn changed(rule: &Rule, variables: &Composed, request: &Request<'_>, seen: &Seen) -> Result<Option<Value>, String> {
+    let result = variables
+        .evaluate(&rule.expression)
+        .map_err(|error| in_error(&rule.expression, &error))?;
+    let mut object = review::converted(request.object, seen);
+    if rule.spec["patchType"] == "JSONPatch" {
+        return match patch::apply(&mut object, &result) {
+            Ok(()) => Ok(Some(object)),
+            Err(fault) if fault.starts_with("testing value ") => Ok(None),
+            Err(fault) => Err(format!("JSON Patch: {fault}")),
+        };
+    }
+    merge::configuration(&mut object, &result, request.resource.schema.root());
+    Ok(Some(object))
+}
