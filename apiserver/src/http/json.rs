@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::marker::PhantomData;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
@@ -11,7 +13,7 @@ use serde_json::{Map, Number, Value};
 pub(crate) struct Parsed {
     /// The value.
     pub(crate) value: Value,
-    /// Paths that were given more than once, in the order of the body.
+    /// A sentence for each key that was given more than once, in the order of the body.
     pub(crate) duplicates: Vec<String>,
 }
 
@@ -30,24 +32,52 @@ pub(crate) enum Twice {
 /// In serde_json's words; nesting deeper than 128 levels is an error.
 pub(crate) fn parse(body: &[u8], twice: Twice) -> Result<Parsed, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let parsed = collect(&mut deserializer, twice)?;
+    let parsed = collect::<Key, _>(&mut deserializer, twice)?;
     deserializer.end()?;
     Ok(parsed)
 }
 
 /// Reads any self-describing format into a JSON value.
-pub(crate) fn collect<'de, D: Deserializer<'de>>(deserializer: D, twice: Twice) -> Result<Parsed, D::Error> {
+pub(crate) fn collect<'de, K, D>(deserializer: D, twice: Twice) -> Result<Parsed, D::Error>
+where
+    K: EntryKey<'de>,
+    D: Deserializer<'de>,
+{
     let duplicates = RefCell::new(Vec::new());
-    let seed = Node {
+    let seed = Node::<K> {
         path: &Path::Root,
         duplicates: &duplicates,
         twice,
+        keys: PhantomData,
     };
     let value = seed.deserialize(deserializer)?;
     Ok(Parsed {
         value,
         duplicates: duplicates.into_inner(),
     })
+}
+
+/// A key of an object as a format gives it.
+pub(crate) trait EntryKey<'de>: Deserialize<'de> {
+    /// What is said if the key was there already, and the key as text.
+    fn split(self) -> (Complaint, String);
+}
+
+/// How a format speaks of a key that comes twice.
+pub(crate) enum Complaint {
+    /// By its path: JSON.
+    Path,
+    /// By its line and spelling: YAML.
+    Line(u64, String),
+}
+
+impl Complaint {
+    fn about(self, path: &str) -> String {
+        match self {
+            Self::Path => format!("duplicate field {path:?}"),
+            Self::Line(line, key) => format!("line {line}: key {key} already set in map"),
+        }
+    }
 }
 
 /// Every path of a document, in its order: what sorts warnings as the client wrote the fields.
@@ -80,13 +110,14 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-struct Node<'a> {
+struct Node<'a, K> {
     path: &'a Path<'a>,
     duplicates: &'a RefCell<Vec<String>>,
     twice: Twice,
+    keys: PhantomData<K>,
 }
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
+impl<'de, K: EntryKey<'de>> DeserializeSeed<'de> for Node<'_, K> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -94,7 +125,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_> {
+impl<'de, K: EntryKey<'de>> Visitor<'de> for Node<'_, K> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -143,10 +174,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut items = Vec::new();
         loop {
             let path = Path::Index(self.path, items.len());
-            let seed = Node {
+            let seed = Node::<K> {
                 path: &path,
                 duplicates: self.duplicates,
                 twice: self.twice,
+                keys: PhantomData,
             };
             match seq.next_element_seed(seed)? {
                 Some(item) => items.push(item),
@@ -157,12 +189,14 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
-        while let Some(Key(key)) = entries.next_key()? {
+        while let Some(entry) = entries.next_key::<K>()? {
+            let (complain, key) = entry.split();
             let path = Path::Key(self.path, &key);
-            let seed = Node {
+            let seed = Node::<K> {
                 path: &path,
                 duplicates: self.duplicates,
                 twice: self.twice,
+                keys: PhantomData,
             };
             let value = entries.next_value_seed(seed)?;
             match map.get_mut(&key) {
@@ -170,7 +204,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                     map.insert(key, value);
                 }
                 Some(earlier) => {
-                    self.duplicates.borrow_mut().push(path.to_string());
+                    self.duplicates.borrow_mut().push(complain.about(&path.to_string()));
                     match (earlier, value) {
                         (Value::Object(earlier), Value::Object(later)) if self.twice == Twice::Merge => {
                             earlier.extend(later);
@@ -185,11 +219,27 @@ impl<'de> Visitor<'de> for Node<'_> {
 }
 
 /// A key; YAML's bare booleans and numbers become their JSON spelling.
-struct Key(String);
+pub(crate) struct Key {
+    pub(crate) text: String,
+    /// Whether it was a boolean or a number.
+    pub(crate) bare: bool,
+}
 
-impl<'de> serde::Deserialize<'de> for Key {
+impl EntryKey<'_> for Key {
+    fn split(self) -> (Complaint, String) {
+        (Complaint::Path, self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct AnyKey;
+        fn bare<E>(text: &impl ToString) -> Result<Key, E> {
+            Ok(Key {
+                text: text.to_string(),
+                bare: true,
+            })
+        }
         impl Visitor<'_> for AnyKey {
             type Value = Key;
 
@@ -198,32 +248,42 @@ impl<'de> serde::Deserialize<'de> for Key {
             }
 
             fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-                Ok(Key(key.to_owned()))
+                Ok(Key {
+                    text: key.to_owned(),
+                    bare: false,
+                })
             }
 
-            fn visit_string<E>(self, key: String) -> Result<Key, E> {
-                Ok(Key(key))
+            fn visit_string<E>(self, text: String) -> Result<Key, E> {
+                Ok(Key { text, bare: false })
             }
 
             fn visit_bool<E>(self, key: bool) -> Result<Key, E> {
-                Ok(Key(key.to_string()))
+                bare(&key)
             }
 
             fn visit_i64<E>(self, key: i64) -> Result<Key, E> {
-                Ok(Key(key.to_string()))
+                bare(&key)
             }
 
             fn visit_u64<E>(self, key: u64) -> Result<Key, E> {
-                Ok(Key(key.to_string()))
+                bare(&key)
             }
 
             fn visit_f64<E>(self, key: f64) -> Result<Key, E> {
-                Ok(Key(key.to_string()))
+                bare(&key)
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Key, E> {
+                Err(E::custom(NULL_KEY))
             }
         }
         deserializer.deserialize_any(AnyKey)
     }
 }
+
+/// What is wrong with a key that is null.
+pub(crate) const NULL_KEY: &str = "unsupported map key of type: %!s(<nil>), key: <nil>";
 
 struct Order<'a> {
     path: &'a Path<'a>,
@@ -286,7 +346,7 @@ impl<'de> Visitor<'de> for Order<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some(Key(key)) = entries.next_key()? {
+        while let Some(Key { text: key, .. }) = entries.next_key()? {
             let path = Path::Key(self.path, &key);
             self.order.borrow_mut().push(path.to_string());
             entries.next_value_seed(Order {
@@ -309,7 +369,14 @@ mod tests {
     #[test]
     fn keys_given_twice_are_named_in_order() {
         let parsed = parse(TWICE, Twice::Merge).unwrap();
-        assert_eq!(parsed.duplicates, ["data.k", "list[0].a", "data"]);
+        assert_eq!(
+            parsed.duplicates,
+            [
+                "duplicate field \"data.k\"",
+                "duplicate field \"list[0].a\"",
+                "duplicate field \"data\""
+            ]
+        );
         assert_eq!(
             parsed.value,
             json!({ "data": { "k": "w", "x": "y" }, "list": [{ "a": 2 }] })

@@ -42,9 +42,10 @@ impl Query {
             .collect()
     }
 
-    /// A boolean parameter: everything but absent, `false` and `0` is true, the empty value included.
+    /// A boolean parameter: everything but absent, `false` (in any case) and `0` is true, the empty value included.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
-        self.get(name).map(|value| !matches!(value, "false" | "0"))
+        self.get(name)
+            .map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 }
 

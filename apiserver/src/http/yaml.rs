@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::json::{Parsed, Twice, collect};
+use super::json::{Complaint, EntryKey, Key, NULL_KEY, Parsed, Twice, collect};
+use crate::error::quoted;
+use serde_saphyr::Spanned;
 
 /// Parses the first document of a body.
 ///
@@ -14,9 +16,30 @@ pub(crate) fn parse(text: &[u8], twice: Twice) -> Result<Parsed, String> {
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
     };
     serde_saphyr::with_deserializer_from_str_with_options(first_document(text), options, |deserializer| {
-        collect(deserializer, twice)
+        collect::<Spanned<Key>, _>(deserializer, twice)
     })
-    .map_err(|error| error.to_string())
+    .map_err(|error| complaint(&error.to_string()))
+}
+
+impl EntryKey<'_> for Spanned<Key> {
+    fn split(self) -> (Complaint, String) {
+        let Key { text, bare } = self.value;
+        let shown = if bare { text.clone() } else { quoted(&text) };
+        (Complaint::Line(self.referenced.line(), shown), text)
+    }
+}
+
+/// One line of what the parser says; it adds an excerpt of the text.
+fn complaint(error: &str) -> String {
+    if error.contains(NULL_KEY) {
+        return NULL_KEY.to_owned();
+    }
+    error
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_owned()
 }
 
 /// Writes a value as the real server does: keys sorted, lists not indented.

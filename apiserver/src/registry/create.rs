@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::options::WriteOptions;
 use super::shape::{self, Shown};
 use super::update::{admit, stamp};
-use super::{Outcome, Scope, convert, fields, owners, strategy};
+use super::{Outcome, Scope, convert, definitions, fields, owners, strategy};
 use crate::admission::Operation;
 use crate::error::ApiError;
 use crate::resource::Resource;
@@ -97,6 +97,10 @@ pub(crate) async fn create(
             match scope.core.store.insert(draft(scope, &name, candidate)?) {
                 Ok(stored) => {
                     scope.core.written(resource, &stored);
+                    if definitions::is_definition(resource) {
+                        let group = stored.value()["spec"]["group"].as_str().unwrap_or_default().to_owned();
+                        Box::pin(definitions::settle(scope, &group)).await;
+                    }
                     let shown = shape::show(resource, &stored)?;
                     return Ok(Outcome {
                         code: 201,

@@ -106,18 +106,13 @@ pub(crate) fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<Stri
 
 /// The sentences about doubled and unknown fields, in the order of the text for built-in kinds.
 pub(crate) fn faults(resource: &Resource, duplicates: &[String], unknown: Vec<String>, text: &[u8]) -> Vec<String> {
-    let duplicate = |path: &String| (path.clone(), format!("duplicate field {path:?}"));
-    let mut all: Vec<(String, String)> = duplicates.iter().map(duplicate).collect();
-    let one = unknown.len() + all.len() <= 1;
-    all.extend(unknown.into_iter().map(|path| {
-        let sentence = format!("unknown field {path:?}");
-        (path, sentence)
-    }));
-    if !one && resource.custom.is_none() && duplicates.is_empty() {
+    let mut unknown = unknown;
+    if unknown.len() > 1 && resource.custom.is_none() {
         let order = json::paths_in_order(text);
-        all.sort_by_key(|(path, _)| order.iter().position(|p| p == path).unwrap_or(usize::MAX));
+        unknown.sort_by_key(|path| order.iter().position(|p| p == path).unwrap_or(usize::MAX));
     }
-    all.into_iter().map(|(_, sentence)| sentence).collect()
+    let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
+    duplicates.iter().cloned().chain(unknown).collect()
 }
 
 /// 400: `<Kind> in version "v1" cannot be handled as a <Kind>: …`.

@@ -10,7 +10,7 @@ use super::options::{DeleteOptions, Propagation};
 use super::read::{self, List};
 use super::shape::{self, Shown};
 use super::traits::Traits;
-use super::{Outcome, Scope};
+use super::{Outcome, Scope, definitions};
 use crate::admission::{Operation, Request};
 use crate::error::ApiError;
 use crate::http::query::Query;
@@ -80,6 +80,9 @@ pub(crate) fn is_finished(resource: &Resource, object: &Value) -> bool {
     if is_namespace(resource) {
         return !waits(&object["spec"]["finalizers"]);
     }
+    if definitions::is_definition(resource) {
+        return true;
+    }
     metadata["deletionGracePeriodSeconds"].as_i64() == Some(0)
 }
 
@@ -89,6 +92,11 @@ fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Valu
     let mut marked = old.clone();
     let grace = if is_namespace(resource) {
         mark_namespace(scope, &mut marked)
+    } else if definitions::is_definition(resource) {
+        if marked["metadata"]["deletionTimestamp"].is_null() {
+            definitions::mark_deleted(&mut marked, &scope.core.clock.now_rfc3339());
+        }
+        Grace::None
     } else {
         mark(scope, options, &mut marked)
     };

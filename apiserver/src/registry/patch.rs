@@ -6,7 +6,7 @@ use super::create::create;
 use super::decode;
 use super::options::{FieldValidation, WriteOptions};
 use super::strategy;
-use super::update::{Change, change, may_create};
+use super::update::{Change, change, check_name, may_create};
 use super::{Outcome, Scope};
 use crate::apply::{self, Manager};
 use crate::error::{ApiError, Cause};
@@ -184,29 +184,8 @@ pub(crate) fn decoded(
 
 async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Outcome, ApiError> {
     let resource = &*scope.resource;
-    let Parsed {
-        value: config,
-        duplicates,
-    } = yaml::parse(text, Twice::Replace)
-        .map_err(|why| ApiError::bad_request(format!("error decoding YAML: {why}")))?;
-    if options.validation == FieldValidation::Strict && !duplicates.is_empty() {
-        let sentences: Vec<String> = duplicates
-            .iter()
-            .map(|path| format!("duplicate field {path:?}"))
-            .collect();
-        return Err(ApiError::bad_request(format!(
-            "error strict decoding YAML: {}",
-            sentences.join(", ")
-        )));
-    }
-    let warnings: Vec<String> = if options.validation == FieldValidation::Warn {
-        duplicates
-            .iter()
-            .map(|path| format!("duplicate field {path:?}"))
-            .collect()
-    } else {
-        Vec::new()
-    };
+    let (config, warnings) = applied(text, options.validation)?;
+    check_identity(scope, &config)?;
     let merge = |current: Option<&Value>| {
         let api_version = resource.api_version();
         let manager = Manager {
@@ -250,6 +229,55 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
         metadata.remove("resourceVersion");
     }
     Box::pin(create(scope, options, object, warnings, true)).await
+}
+
+/// Reads an applied configuration; answers it with the warnings about it.
+///
+/// # Errors
+/// 400 for a text that cannot be read or is no object, and under Strict for keys given twice.
+pub(crate) fn applied(text: &[u8], validation: FieldValidation) -> Result<(Value, Vec<String>), ApiError> {
+    let Parsed { value, duplicates } = yaml::parse(text, Twice::Replace)
+        .map_err(|why| ApiError::bad_request(format!("error decoding YAML: error converting YAML to JSON: {why}")))?;
+    if validation == FieldValidation::Strict && !duplicates.is_empty() {
+        return Err(ApiError::bad_request(format!(
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
+            duplicates.join("\n  ")
+        )));
+    }
+    if !matches!(value, Value::Object(_) | Value::Null) {
+        let what = go_type(&value);
+        return Err(ApiError::bad_request(format!(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {what} into Go value \
+             of type map[string]interface {{}}"
+        )));
+    }
+    let warnings = if validation == FieldValidation::Warn {
+        duplicates
+    } else {
+        Vec::new()
+    };
+    Ok((value, warnings))
+}
+
+/// Whether a configuration is of the kind, name and namespace that the path names.
+fn check_identity(scope: &Scope, config: &Value) -> Result<(), ApiError> {
+    let resource = &*scope.resource;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = (text(&config["apiVersion"]), text(&config["kind"]));
+    if api_version != resource.api_version() || kind != resource.kind {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        return Err(ApiError::bad_request(format!(
+            "invalid object type: {group}/{version}, Kind={kind}"
+        )));
+    }
+    check_name(scope, config)?;
+    let namespace = text(&config["metadata"]["namespace"]);
+    if resource.namespaced && !namespace.is_empty() && namespace != scope.namespace {
+        return Err(ApiError::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    Ok(())
 }
 
 /// What Go's decoder calls the type of a value.

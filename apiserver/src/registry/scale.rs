@@ -12,8 +12,6 @@ use super::update::{self, Change};
 use super::{Outcome, Scope};
 use crate::apply::{self, Manager};
 use crate::error::{ApiError, Cause};
-use crate::http::json::Twice;
-use crate::http::yaml;
 use crate::resource::Resource;
 use crate::schema::Schema;
 
@@ -90,9 +88,7 @@ pub(crate) async fn patch(
     super::read::find(scope)?;
     let view = view(scope);
     if kind == PatchKind::Apply {
-        let config = yaml::parse(text, Twice::Replace)
-            .map_err(|why| ApiError::bad_request(format!("error decoding YAML: {why}")))?
-            .value;
+        let (config, _) = patch::applied(text, options.validation)?;
         return write(scope, options, &mut |scale| {
             let force = options.force.unwrap_or_default();
             let merged = apply::server_side(&SCALE, Some(scale), &config, &manager(&view, options, true), force, &[])?;

@@ -64,8 +64,11 @@ pub(crate) async fn create_virtual(scope: &Scope, incoming: &Incoming) -> Result
     if scope.resource.plural == "bindings" {
         return pods::bind(scope, incoming).await;
     }
-    let (object, options, warnings) = posted(scope, incoming)?;
-    let _ = options;
+    let (mut object, _, warnings) = posted(scope, incoming)?;
+    if scope.resource.kind == "SelfSubjectReview" {
+        // The only review that says when it was answered.
+        object["metadata"]["creationTimestamp"] = scope.core.clock.now_rfc3339().into();
+    }
     let answer = scope
         .core
         .access

@@ -24,7 +24,7 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
 /// The top-level fields that a write through the subresource never owns.
 pub(crate) fn reset_fields(resource: &Resource, subresource: &str) -> &'static [&'static str] {
     match subresource {
-        "" if resource.subresource("status").is_some() => &["status"],
+        "" if resource.subresource("status").is_some() || super::special::is_virtual(resource) => &["status"],
         "" => &[],
         "status" if resource.custom.is_none() => &["spec"],
         "status" => &["spec", "metadata"],
@@ -44,8 +44,12 @@ pub(crate) fn prepare_create(scope: &Scope, object: &mut Value) {
     } else {
         builtins::prepare_create(resource, object, &scope.core.clock);
         if definitions::is_definition(resource) {
+<<<<<<< HEAD
             crate::crd::prepare(object, None);
             definitions::settle(scope, object);
+=======
+            object["status"] = definitions::initial_status(object);
+>>>>>>> 68008bb (Settle definitions in the steps of the real server; refuse applied configurations in its words)
         }
     }
     if resource.counts_generation {
@@ -82,11 +86,9 @@ pub(crate) fn prepare_update(scope: &Scope, new: &mut Value, old: &Value) {
         }
     } else {
         builtins::prepare_update(resource, subresource, new, old, &scope.core.clock);
-        if definitions::is_definition(resource) {
-            if subresource.is_empty() {
-                crate::crd::prepare(new, Some(old));
-            }
-            definitions::settle(scope, new);
+        if definitions::is_definition(resource) && subresource.is_empty() {
+            crate::crd::prepare(new, Some(old));
+            definitions::remember_storage_version(new);
         }
     }
     if resource.counts_generation {

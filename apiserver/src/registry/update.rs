@@ -10,7 +10,7 @@ use super::options::WriteOptions;
 use super::shape::{self, Shown};
 use super::strategy;
 use super::traits::Traits;
-use super::{Outcome, Scope, convert, owners};
+use super::{Outcome, Scope, convert, definitions, owners};
 use crate::access::Attributes;
 use crate::admission::{Operation, Request};
 use crate::apply::{self, Manager};
@@ -121,7 +121,11 @@ pub(crate) async fn change(
         }
         warnings.extend(strategy::warnings(resource, &object, Some(&old)));
         warnings.extend(validate(scope, options, Operation::Update, &mut object, Some(&old)).await?);
+        let redefined = redefined(scope, options, &old, &object);
         if let Some(shown) = finish(scope, options, &stored, &old, object)? {
+            if let Some(group) = redefined {
+                Box::pin(definitions::settle(scope, &group)).await;
+            }
             return Ok(Outcome {
                 code: 200,
                 shown,
@@ -130,6 +134,13 @@ pub(crate) async fn change(
         }
     }
     Err(stale(scope))
+}
+
+/// The group whose names have to be settled again: that of a definition that changed or went.
+fn redefined(scope: &Scope, options: &WriteOptions, old: &Value, new: &Value) -> Option<String> {
+    let concerned = definitions::is_definition(&scope.resource) && !options.dry_run && scope.subresource.is_empty();
+    let changed = old["spec"] != new["spec"] || is_finished(&scope.resource, new);
+    (concerned && changed).then(|| new["spec"]["group"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Stores the changed object. `None` means that somebody else was faster.
@@ -270,7 +281,11 @@ fn request<'a>(
     }
 }
 
-fn check_name(scope: &Scope, object: &Value) -> Result<(), ApiError> {
+/// Whether the object's name is that of the path.
+///
+/// # Errors
+/// 400 if it is another one or missing.
+pub(crate) fn check_name(scope: &Scope, object: &Value) -> Result<(), ApiError> {
     match object["metadata"]["name"].as_str().unwrap_or_default() {
         "" => Err(ApiError::bad_request(format!(
             "the name of the object ({} based on URL) was undeterminable: name must be provided",
