@@ -44,12 +44,8 @@ pub(crate) fn prepare_create(scope: &Scope, object: &mut Value) {
     } else {
         builtins::prepare_create(resource, object, &scope.core.clock);
         if definitions::is_definition(resource) {
-<<<<<<< HEAD
             crate::crd::prepare(object, None);
-            definitions::settle(scope, object);
-=======
             object["status"] = definitions::initial_status(object);
->>>>>>> 68008bb (Settle definitions in the steps of the real server; refuse applied configurations in its words)
         }
     }
     if resource.counts_generation {
