@@ -20,28 +20,12 @@ pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8
 /// Holds a definition until its objects are gone.
 const CLEAN_UP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
+/// How many steps are tried until a definition is settled; two are needed where nobody interferes.
+const ATTEMPTS: usize = 20;
+
 /// Whether the resource is that of definitions.
 pub(crate) fn is_definition(resource: &Resource) -> bool {
     &*resource.stored_under == DEFINITIONS
-}
-
-/// The status that a new definition is stored with.
-pub(crate) fn initial_status(definition: &Value) -> Value {
-    json!({
-        "conditions": null,
-        "acceptedNames": { "plural": "", "kind": "" },
-        "storedVersions": [storage_version(definition)],
-    })
-}
-
-/// Remembers the storage version of a changed definition among those that objects may be stored in.
-pub(crate) fn remember_storage_version(definition: &mut Value) {
-    let version = Value::from(storage_version(definition));
-    if let Some(stored) = definition["status"]["storedVersions"].as_array_mut()
-        && !stored.contains(&version)
-    {
-        stored.push(version);
-    }
 }
 
 /// Marks a definition whose deletion was asked for: it stays until its objects are gone.
@@ -91,52 +75,43 @@ pub(crate) async fn settle(scope: &Scope, group: &str) {
             agent: "kube-apiserver".to_owned(),
             ..scope.clone()
         };
-        // One step makes the conditions, the next turns Established true; more there are not.
-        for _ in 0..2 {
-            let mut make = |old: &Value| {
+        // Each step is a write of its own, as on the real server.
+        for _ in 0..ATTEMPTS {
+            let Some(state) = next_state(&one) else { break };
+            let mut make = |_: &Value| {
                 Ok(Change {
-                    object: next_state(&one, old),
+                    object: state.clone(),
                     warnings: Vec::new(),
                     tracked: false,
                 })
             };
-            if let Err(error) = Box::pin(change(&one, &WriteOptions::default(), "", &mut make)).await {
-                // It went away, which is as good as settled.
-                tracing::debug!(error = %error.message, definition = one.name, "cannot settle a definition");
+            match Box::pin(change(&one, &WriteOptions::default(), "", &mut make)).await {
+                // Somebody wrote it in between: look again.
+                Err(error) if error.code == 409 => {}
+                Err(error) => {
+                    tracing::debug!(error = %error.message, definition = one.name, "cannot settle a definition");
+                    break;
+                }
+                Ok(_) => {}
             }
         }
     }
 }
 
-/// The definition with the next state of its conditions.
-fn next_state(scope: &Scope, old: &Value) -> Value {
-    let mut settled = old.clone();
-    if !old["metadata"]["deletionTimestamp"].is_null() {
-        return settled;
+/// The definition with the next state of its conditions; nothing if it is settled, going or gone.
+fn next_state(scope: &Scope) -> Option<Value> {
+    let store = &scope.core.store;
+    let mut definition = store.find(DEFINITIONS, "", &scope.name)?.value();
+    if !definition["metadata"]["deletionTimestamp"].is_null() {
+        return None;
     }
-    let others: Vec<Value> = scope
-        .core
-        .store
+    let others: Vec<Value> = store
         .list(DEFINITIONS, None)
         .iter()
         .filter(|other| *other.key.name != *scope.name)
         .map(|other| other.value())
         .collect();
-    crd::settle(&mut settled, others.iter(), &scope.core.clock.now_rfc3339());
-    let condition = |object: &Value, name: &str| {
-        let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-        conditions.into_iter().position(|condition| condition["type"] == name)
-    };
-    let first = condition(old, "Established").is_none();
-    if first
-        && let Some(index) = condition(&settled, "Established")
-        && settled["status"]["conditions"][index]["status"] == "True"
-    {
-        // Established comes a step after the names were accepted.
-        settled["status"]["conditions"][index]["status"] = "False".into();
-        settled["status"]["conditions"][index]["reason"] = "Installing".into();
-    }
-    settled
+    crd::advance(&mut definition, others.iter(), &scope.core.clock.now_rfc3339()).then_some(definition)
 }
 
 /// The built-in resources and those of the stored definitions.
@@ -152,14 +127,4 @@ pub(crate) fn catalog(store: &Store, builtin: &[Arc<Resource>]) -> Catalog {
 /// The built-in resources, in discovery's order.
 pub(crate) fn builtin() -> Vec<Arc<Resource>> {
     builtins::resources().into_iter().map(Arc::new).collect()
-}
-
-fn storage_version(definition: &Value) -> &str {
-    definition["spec"]["versions"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|version| version["storage"] == true)
-        .and_then(|version| version["name"].as_str())
-        .unwrap_or_default()
 }

@@ -45,7 +45,6 @@ pub(crate) fn prepare_create(scope: &Scope, object: &mut Value) {
         builtins::prepare_create(resource, object, &scope.core.clock);
         if definitions::is_definition(resource) {
             crate::crd::prepare(object, None);
-            object["status"] = definitions::initial_status(object);
         }
     }
     if resource.counts_generation {
@@ -84,7 +83,6 @@ pub(crate) fn prepare_update(scope: &Scope, new: &mut Value, old: &Value) {
         builtins::prepare_update(resource, subresource, new, old, &scope.core.clock);
         if definitions::is_definition(resource) && subresource.is_empty() {
             crate::crd::prepare(new, Some(old));
-            definitions::remember_storage_version(new);
         }
     }
     if resource.counts_generation {
