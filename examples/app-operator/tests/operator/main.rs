@@ -4,6 +4,7 @@ mod cli;
 mod conflict;
 mod crash;
 mod life;
+mod recover;
 mod scale;
 
 use app_operator::api::App;
