@@ -273,7 +273,7 @@ fn columns(declared: &Value, path: &str) -> Vec<Cause> {
     causes
 }
 
-/// Whether a path starts with a dot and parses.
+/// Whether a path starts with a dot and its brackets pair; filters and wildcards are allowed.
 fn simple_path(path: &str, at: &str) -> Option<Cause> {
     if !path.starts_with('.') {
         return Some(Cause::invalid(
@@ -282,9 +282,7 @@ fn simple_path(path: &str, at: &str) -> Option<Cause> {
             "must be a simple json path starting with .",
         ));
     }
-    if path[1..].contains(['*', '(', ')', '{', '}', '@', '?', '$'])
-        || path.matches('[').count() != path.matches(']').count()
-    {
+    if path.matches('[').count() != path.matches(']').count() {
         return Some(Cause::invalid(
             at,
             &path.into(),
