@@ -148,6 +148,7 @@ const WORKLOADS: Table = &[
             Compute(claim_templates),
         ],
     ),
+    ("DaemonSet", &[Compute(template_generation)]),
     (
         "DaemonSetSpec",
         &[
@@ -262,12 +263,11 @@ const REST: Table = &[
             Set("volumeMode", r#""Filesystem""#),
         ],
     ),
-    (
-        "PersistentVolumeClaimSpec",
-        &[Set("volumeMode", r#""Filesystem""#), Compute(data_source)],
-    ),
+    ("PersistentVolumeClaimSpec", &[Set("volumeMode", r#""Filesystem""#)]),
     ("PersistentVolume", &[Set("status.phase", r#""Pending""#)]),
     ("PersistentVolumeClaim", &[Set("status.phase", r#""Pending""#)]),
+    ("NodeSpec", &[Compute(pod_cidrs)]),
+    ("NodeStatus", &[Copy("allocatable", "capacity")]),
     ("LimitRangeItem", &[Compute(limit_defaults)]),
     (
         "RoleRef",
@@ -500,8 +500,37 @@ fn name_label(namespace: &mut Fields) {
     }
 }
 
+/// The annotation in which a DaemonSet counts the changes of its template.
+pub(super) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+fn template_generation(set: &mut Fields) {
+    let Some(metadata) = set.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+    if annotations[TEMPLATE_GENERATION].is_null() {
+        annotations[TEMPLATE_GENERATION] = "1".into();
+    }
+}
+
+/// A node's one range of pod addresses is the first of its ranges.
+fn pod_cidrs(spec: &mut Fields) {
+    match (
+        spec.get("podCIDR").cloned(),
+        spec.get("podCIDRs").and_then(|list| list.get(0)).cloned(),
+    ) {
+        (Some(one), None) => {
+            spec.insert("podCIDRs".to_owned(), json!([one]));
+        }
+        (None, Some(first)) => {
+            spec.insert("podCIDR".to_owned(), first);
+        }
+        _ => {}
+    }
+}
+
 /// The two ways to name a claim's source say the same.
-fn data_source(spec: &mut Fields) {
+pub(super) fn data_source(spec: &mut Fields) {
     match (spec.get("dataSource").cloned(), spec.get("dataSourceRef").cloned()) {
         (Some(source), None) => {
             spec.insert("dataSourceRef".to_owned(), source);

@@ -10,6 +10,8 @@ use crate::resource::Resource;
 
 /// What all annotations of an object may hold together, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+/// The longest name of a field manager, in bytes.
+const MANAGER_LIMIT: usize = 128;
 /// Finalizers without a domain that built-in kinds accept.
 const STANDARD_FINALIZERS: [&str; 3] = ["foregroundDeletion", "kubernetes", "orphan"];
 
@@ -102,6 +104,10 @@ pub fn validate_at(path: &str, metadata: &Value, rule: NameRule) -> Vec<Cause> {
         &metadata["ownerReferences"],
     ));
     causes.extend(finalizer_faults(&format!("{path}.finalizers"), metadata));
+    causes.extend(managed_fields(
+        &format!("{path}.managedFields"),
+        &metadata["managedFields"],
+    ));
     causes
 }
 
@@ -214,6 +220,35 @@ fn changes(new: &Value, old: &Value) -> Vec<Cause> {
     causes.extend(labels("metadata.labels", &new["labels"]));
     causes.extend(annotations("metadata.annotations", &new["annotations"]));
     causes.extend(owner_references("metadata.ownerReferences", &new["ownerReferences"]));
+    causes.extend(managed_fields("metadata.managedFields", &new["managedFields"]));
+    causes
+}
+
+/// What is wrong with the entries of managedFields that a client may write itself.
+fn managed_fields(path: &str, entries: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for (index, entry) in entries.as_array().into_iter().flatten().enumerate() {
+        let at = |field: &str| format!("{path}[{index}].{field}");
+        let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
+        if !matches!(text("operation"), "Apply" | "Update") {
+            let why = "must be `Apply` or `Update`";
+            causes.push(Cause::invalid(at("operation"), &text("operation").into(), why));
+        }
+        if !matches!(text("fieldsType"), "FieldsV1" | "") {
+            causes.push(Cause::invalid(
+                at("fieldsType"),
+                &text("fieldsType").into(),
+                "must be `FieldsV1`",
+            ));
+        }
+        if text("manager").len() > MANAGER_LIMIT {
+            causes.push(Cause {
+                reason: "FieldValueTooLong",
+                message: format!("Too long: may not be more than {MANAGER_LIMIT} bytes"),
+                field: at("manager"),
+            });
+        }
+    }
     causes
 }
 

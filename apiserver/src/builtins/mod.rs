@@ -3,7 +3,14 @@
 //! Everything is data: the list comes from recorded discovery, the fields from recorded OpenAPI documents, and what
 //! those do not say from tables in this module.
 
+mod check_network;
+mod check_pods;
+mod check_rest;
+mod check_workloads;
+mod checks;
+mod cron;
 mod defaults;
+mod immutable;
 pub mod metadata;
 pub mod names;
 mod prepare;
@@ -17,7 +24,7 @@ use crate::resource::Resource;
 
 pub use prepare::{prepare_create, prepare_update};
 pub use resources::resources;
-pub use validate::{validate_create, validate_update};
+pub use validate::{validate_create, validate_update, warnings};
 
 /// Fills in the defaults of a built-in kind. The object must have been decoded
 /// ([`Schema::decode_builtin`](crate::schema::Schema::decode_builtin)).

@@ -22,7 +22,7 @@ impl NameRule {
     #[must_use]
     pub fn of(group: &str, kind: &str) -> Self {
         match (group, kind) {
-            ("", "Namespace" | "Service") => Self::Label,
+            ("", "Namespace" | "Service") | ("apps", "StatefulSet") => Self::Label,
             ("rbac.authorization.k8s.io", _) | ("certificates.k8s.io", "CertificateSigningRequest") => {
                 Self::PathSegment
             }
@@ -131,11 +131,8 @@ pub fn qualified(name: &str) -> Vec<String> {
             name
         }
         _ => {
-            let shape = shape.replace(
-                "[A-Za-z0-9]')",
-                "[A-Za-z0-9]' with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
-            );
-            return vec![format!("a qualified name must consist of {shape})").replace("'))", "')")];
+            let prefix = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return vec![format!("a valid label key must consist of {shape} {prefix}")];
         }
     };
     if name.is_empty() {
@@ -259,6 +256,6 @@ mod tests {
         assert!(qualified("p.example/A_b.C").is_empty());
         assert!(qualified("Upper.example/x")[0].starts_with("prefix part a lowercase RFC 1123 subdomain"));
         assert_eq!(qualified("/x"), ["prefix part must be non-empty"]);
-        assert!(qualified("a/b/c")[0].starts_with("a qualified name must consist of"));
+        assert!(qualified("a/b/c")[0].starts_with("a valid label key must consist of"));
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::defaults;
+use super::defaults::{self, TEMPLATE_GENERATION};
 use super::rules::{find, set};
 use crate::clock::Clock;
 use crate::resource::Resource;
@@ -23,7 +23,13 @@ pub fn prepare_create(resource: &Resource, object: &mut Value, clock: &Clock) {
         }
         ("", "Namespace") => prepare_namespace(object),
         ("", "Service") => allocate(object, None, clock),
-        ("", "PersistentVolumeClaim") => object["status"] = json!({ "phase": "Pending" }),
+        ("", "Node") => taint(object),
+        ("", "PersistentVolumeClaim") => {
+            if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+                defaults::data_source(spec);
+            }
+            object["status"] = json!({ "phase": "Pending" });
+        }
         ("", "PersistentVolume") => {
             object["status"] = json!({ "phase": "Pending", "lastPhaseTransitionTime": clock.now_rfc3339() });
         }
@@ -40,6 +46,7 @@ pub fn prepare_update(resource: &Resource, subresource: &str, new: &mut Value, o
     match subresource {
         "" => prepare_main(resource, new, old, clock),
         "status" => prepare_status(resource, new, old),
+        "finalize" => put_back(new, old, "status"),
         // The server makes the bound pod from the old one itself.
         "binding" => {}
         _ => keep_all_but(new, old, &subresource_fields(resource, subresource)),
@@ -123,7 +130,6 @@ fn kept_on_status(resource: &Resource) -> &'static [&'static str] {
 /// The top-level or `spec` fields that other subresources write.
 fn subresource_fields(resource: &Resource, subresource: &str) -> Vec<&'static str> {
     match (&*resource.kind, subresource) {
-        ("Namespace", "finalize") => vec!["spec.finalizers"],
         ("Pod", "ephemeralcontainers") => vec!["spec.ephemeralContainers"],
         ("Pod", "resize") => vec!["spec.containers", "spec.initContainers", "spec.resources"],
         ("CertificateSigningRequest", "approval") => vec!["status.conditions"],
@@ -183,10 +189,25 @@ fn prepare_namespace_label(namespace: &mut Value) {
     }
 }
 
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
-
 fn template_generation(set: &mut Value, generation: i64) {
     set["metadata"]["annotations"][TEMPLATE_GENERATION] = generation.to_string().into();
+}
+
+/// A new node takes no pods until somebody says that it is ready.
+fn taint(node: &mut Value) {
+    let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
+    let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let taints = spec.entry("taints").or_insert_with(|| json!([]));
+    if let Some(taints) = taints.as_array_mut() {
+        if !taints
+            .iter()
+            .any(|t| t["key"] == taint["key"] && t["effect"] == taint["effect"])
+        {
+            taints.push(taint);
+        }
+    }
 }
 
 /// A job that does not bring a selector selects its own pods by its uid.

@@ -81,3 +81,43 @@ async fn text_in_a_secret_is_stored_as_base64() {
         json!({ "data": { "k": "bmV3" }, "type": "Opaque", "metadata": {} })
     );
 }
+
+fn faults(name: &str, object: Value) -> Vec<String> {
+    let mut object = created(name, object);
+    object["metadata"]["name"] = "x".into();
+    object["kind"] = name.into();
+    validate_create(&kind(name), &object)
+        .iter()
+        .map(crate::error::Cause::sentence)
+        .collect()
+}
+
+#[tokio::test]
+async fn faults_are_told_in_the_order_of_the_tables() {
+    let template =
+        json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "Bad", "image": "i" }] } });
+    let found = faults(
+        "Deployment",
+        json!({ "spec": { "replicas": -1, "selector": { "matchLabels": { "a": "c" } }, "template": template } }),
+    );
+    let fields: Vec<&str> = found.iter().map(|f| f.split(':').next().unwrap()).collect();
+    let expected = [
+        "spec.replicas",
+        "spec.template.metadata.labels",
+        "spec.template.spec.containers[0].name",
+    ];
+    assert_eq!(fields, expected);
+}
+
+#[tokio::test]
+async fn what_a_kind_keeps_cannot_be_updated() {
+    let spec = json!({ "spec": { "containers": [{ "name": "c", "image": "i:1" }] } });
+    let mut old = created("Pod", spec);
+    old["metadata"] = json!({ "name": "x", "resourceVersion": "1" });
+    let mut new = old.clone();
+    new["spec"]["containers"][0]["image"] = "i:2".into();
+    new["spec"]["activeDeadlineSeconds"] = 5.into();
+    assert_eq!(validate_update(&kind("Pod"), "", &new, &old), []);
+    new["spec"]["hostname"] = "h".into();
+    assert_eq!(validate_update(&kind("Pod"), "", &new, &old)[0].field, "spec");
+}

@@ -2,8 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
-/// Fills in the singular, the list kind and the conversion.
+/// Fills in the singular, the list kind, the conversion, and the storage version where no stored version is named.
 pub(super) fn default(definition: &mut Value) {
+    let stored = definition.pointer("/status/storedVersions").and_then(Value::as_array);
+    if definition["status"].is_object() && stored.is_none_or(Vec::is_empty) {
+        let storage = definition["spec"]["versions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|v| v["storage"] == true);
+        if let Some(name) = storage.map(|v| v["name"].clone()) {
+            definition["status"]["storedVersions"] = json!([name]);
+        }
+    }
     let Some(spec) = definition.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };

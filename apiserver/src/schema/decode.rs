@@ -162,6 +162,8 @@ fn vanishes(structure: &str, key: &str, value: &Value, node: &Node) -> bool {
     let property = node.property(key);
     let written = required || go_types::always_written(structure, key);
     match value {
+        // An empty list of owners says something: that ownership is to be forgotten.
+        Value::Array(_) if key == "managedFields" => false,
         Value::Array(items) => items.is_empty() && !written,
         Value::Object(map) => {
             // Empty maps vanish, empty structures stay.

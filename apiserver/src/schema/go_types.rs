@@ -199,6 +199,7 @@ const WRITTEN: &[(&str, &[&str])] = &[
     ("Role", &["rules"]),
     ("RoleRef", &["apiGroup"]),
     ("StatefulSetCondition", &["lastTransitionTime"]),
+    ("StatefulSetSpec", &["serviceName"]),
     ("StatefulSetStatus", &["availableReplicas"]),
 ];
 

@@ -5,6 +5,24 @@ use serde_json::Value;
 use super::decode;
 use super::node::{Node, Type};
 
+/// Writes numbers without a fraction as whole ones, as the real server does.
+pub(super) fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            // Every i64 within this range is exactly one f64.
+            let whole = number
+                .as_f64()
+                .filter(|n| n.fract() == 0.0 && n.abs() <= 9_007_199_254_740_992.0);
+            if let Some(whole) = whole {
+                *value = (whole as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        _ => {}
+    }
+}
+
 /// What pruning dropped, as warnings name it: fields of the schema first, then fields of metadata.
 #[derive(Default)]
 pub(super) struct Pruned {
