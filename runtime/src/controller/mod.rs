@@ -1,6 +1,6 @@
 //! One controller: which changes wake which keys, and the workers that reconcile them.
 //!
-//! Informers → [`sources`] (predicates, handlers) → work queue → [`workers`] → [`run`] (one key once) → outcome →
+//! Informers → `sources` (predicates, handlers) → work queue → `workers` → `run` (one key once) → outcome →
 //! queue. A controller waits for the caches of its own watches and for no others, so a kind that cannot be watched
 //! holds back only what depends on it.
 

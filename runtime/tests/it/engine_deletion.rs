@@ -90,7 +90,8 @@ async fn a_clean_up_that_fails_keeps_the_object_and_is_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn finalizers_of_others_stay_in_their_order_and_their_objects_are_left_alone() {
     let cluster = TestCluster::start();
-    cluster.install::<App>().await;
+    let (operator, _) = outside(&cluster).await;
+    operator.stop().await;
     put(&cluster, "a", "1").await;
     let others = json!({ "metadata": { "finalizers": ["x.dev/first", "x.dev/second"] } });
     cluster.patch::<App>("default/a", others).await;
@@ -139,5 +140,57 @@ async fn a_deletion_that_happened_while_the_operator_was_away_is_cleaned_up() {
     let (operator, notes) = outside(&cluster).await;
     cluster.wait_gone::<App>("default/a").await;
     assert_eq!(notes.count("cleaned a"), 1);
+    operator.stop().await;
+}
+
+/// A later release, with another finalizer.
+#[controller(
+    for = App,
+    name = "outside",
+    finalizer = "it.kubewright.dev/outside-v2",
+    retired_finalizers = ["it.kubewright.dev/outside"]
+)]
+struct Later {
+    notes: Notes,
+}
+
+impl Reconciler for Later {
+    async fn reconcile(&self, app: Arc<App>, _cx: &Context<Self>) -> Result<Action> {
+        self.notes.add(app.finalizers().join(" "));
+        Ok(Action::await_change())
+    }
+}
+
+impl Cleanup for Later {
+    async fn cleanup(&self, app: Arc<App>, _cx: &Context<Self>) -> Result<Action> {
+        self.notes.add(format!("cleaned {}", app.name_any()));
+        Ok(Action::await_change())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_finalizer_of_an_earlier_release_is_replaced_and_one_on_a_deleted_object_is_cleaned_up() {
+    let cluster = TestCluster::start();
+    let (operator, notes) = outside(&cluster).await;
+    put(&cluster, "stays", "1").await;
+    put(&cluster, "goes", "1").await;
+    cluster
+        .eventually("both ran", || async {
+            notes.count("made stays") >= 1 && notes.count("made goes") >= 1
+        })
+        .await;
+    operator.stop().await;
+    cluster.delete::<App>("default/goes").await;
+    let notes = Notes::default();
+    let later = Later { notes: notes.clone() };
+    let operator = cluster.run(Manager::new("outside").controller(later)).await;
+    cluster.wait_gone::<App>("default/goes").await;
+    assert_eq!(notes.count("cleaned goes"), 1);
+    let replaced = |app: &App| app.finalizers() == ["it.kubewright.dev/outside-v2"];
+    cluster.wait_for::<App>("default/stays", replaced).await;
+    assert_eq!(
+        notes.all().iter().find(|note| note.contains('/')).map(String::as_str),
+        Some("it.kubewright.dev/outside-v2")
+    );
     operator.stop().await;
 }
