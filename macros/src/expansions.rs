@@ -31,23 +31,23 @@ fn a_declaration_is_builder_calls_and_one_impl_per_grant() {
     check(
         "for = App, owns = [Deployment, Service], workers = 4",
         &expect![[r#"
-        #[automatically_derived]
-        impl ::kubewright::Declare for C {
-            type Primary = App;
-            fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
-                use ::kubewright::__private::NoDefinition as _;
-                let __d = ::kubewright::__private::Definition::<App>::of()
-                    .add(__d.for_::<App>());
-                __d.owns::<Deployment>().owns::<Service>().workers(4)
+            #[automatically_derived]
+            impl ::kubewright::Declare for C {
+                type Primary = App;
+                fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
+                    use ::kubewright::__private::NoDefinition as _;
+                    let __d = ::kubewright::__private::Definition::<App>::of()
+                        .declare(__d.for_::<App>());
+                    __d.owns::<Deployment>().owns::<Service>().workers(4)
+                }
             }
-        }
-        #[automatically_derived]
-        impl ::kubewright::Owns<Deployment> for C {}
-        #[automatically_derived]
-        impl ::kubewright::Owns<Service> for C {}
-        #[automatically_derived]
-        impl ::kubewright::Reads<App> for C {}
-    "#]],
+            #[automatically_derived]
+            impl ::kubewright::Owns<Deployment> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Owns<Service> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Reads<App> for C {}
+        "#]],
     );
 }
 
@@ -56,17 +56,17 @@ fn a_primary_kind_alone_is_read() {
     check(
         "for = App",
         &expect![[r#"
-        #[automatically_derived]
-        impl ::kubewright::Declare for C {
-            type Primary = App;
-            fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
-                use ::kubewright::__private::NoDefinition as _;
-                ::kubewright::__private::Definition::<App>::of().add(__d.for_::<App>())
+            #[automatically_derived]
+            impl ::kubewright::Declare for C {
+                type Primary = App;
+                fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
+                    use ::kubewright::__private::NoDefinition as _;
+                    ::kubewright::__private::Definition::<App>::of().declare(__d.for_::<App>())
+                }
             }
-        }
-        #[automatically_derived]
-        impl ::kubewright::Reads<App> for C {}
-    "#]],
+            #[automatically_derived]
+            impl ::kubewright::Reads<App> for C {}
+        "#]],
     );
 }
 
@@ -84,7 +84,7 @@ fn options_of_a_watch_are_a_closure() {
                 fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
                     use ::kubewright::__private::NoDefinition as _;
                     let __d = ::kubewright::__private::Definition::<App>::of()
-                        .add(__d.for_::<App>());
+                        .declare(__d.for_::<App>());
                     __d.owns_with::<
                             Secret,
                         >(|__w| {
@@ -144,7 +144,7 @@ fn a_kind_is_granted_once_by_its_strongest_key() {
                 fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
                     use ::kubewright::__private::NoDefinition as _;
                     let __d = ::kubewright::__private::Definition::<App>::of()
-                        .add(__d.for_::<App>());
+                        .declare(__d.for_::<App>());
                     __d.watches::<Secret, _>(f)
                         .live::<Secret>()
                         .owns::<Secret>()
@@ -178,7 +178,7 @@ fn metadata_is_a_grant_of_its_own() {
                 fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
                     use ::kubewright::__private::NoDefinition as _;
                     let __d = ::kubewright::__private::Definition::<App>::of()
-                        .add(__d.for_::<App>());
+                        .declare(__d.for_::<App>());
                     __d.watches_metadata::<Secret, _>(map_by(1), |__w| __w)
                 }
             }
@@ -197,21 +197,21 @@ fn a_finalizer_is_called_first() {
     check(
         r#"for = App, workers = 2, finalizer = "demo.dev/cleanup""#,
         &expect![[r##"
-        #[automatically_derived]
-        impl ::kubewright::Declare for C {
-            type Primary = App;
-            fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
-                use ::kubewright::__private::NoDefinition as _;
-                let __d = ::kubewright::__private::Definition::<App>::of()
-                    .add(__d.for_::<App>());
-                __d.finalizer("demo.dev/cleanup").workers(2)
+            #[automatically_derived]
+            impl ::kubewright::Declare for C {
+                type Primary = App;
+                fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
+                    use ::kubewright::__private::NoDefinition as _;
+                    let __d = ::kubewright::__private::Definition::<App>::of()
+                        .declare(__d.for_::<App>());
+                    __d.finalizer("demo.dev/cleanup").workers(2)
+                }
             }
-        }
-        #[automatically_derived]
-        impl ::kubewright::Reads<App> for C {}
-        #[automatically_derived]
-        impl ::kubewright::Finalized for C {}
-    "##]],
+            #[automatically_derived]
+            impl ::kubewright::Reads<App> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Finalized for C {}
+        "##]],
     );
 }
 
@@ -228,7 +228,7 @@ fn settings_are_the_methods_of_their_names() {
                 fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
                     use ::kubewright::__private::NoDefinition as _;
                     let __d = ::kubewright::__private::Definition::<App>::of()
-                        .add(__d.for_::<App>());
+                        .declare(__d.for_::<App>());
                     __d.name("app")
                         .field_manager("demo")
                         .resync(::core::time::Duration::from_secs(36000))
@@ -266,7 +266,7 @@ fn rules_are_written_out() {
                 fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
                     use ::kubewright::__private::NoDefinition as _;
                     let __d = ::kubewright::__private::Definition::<App>::of()
-                        .add(__d.for_::<App>());
+                        .declare(__d.for_::<App>());
                     __d.rbac(
                             ::kubewright::rbac::PolicyRule::new(
                                     "apps",
@@ -290,19 +290,19 @@ fn the_framework_may_have_another_name() {
     check(
         "crate = other::kubewright, for = App",
         &expect![[r#"
-        #[automatically_derived]
-        impl other::kubewright::Declare for C {
-            type Primary = App;
-            fn declare(
-                __d: other::kubewright::Declaration<Self>,
-            ) -> other::kubewright::Declaration<Self> {
-                use other::kubewright::__private::NoDefinition as _;
-                other::kubewright::__private::Definition::<App>::of().add(__d.for_::<App>())
+            #[automatically_derived]
+            impl other::kubewright::Declare for C {
+                type Primary = App;
+                fn declare(
+                    __d: other::kubewright::Declaration<Self>,
+                ) -> other::kubewright::Declaration<Self> {
+                    use other::kubewright::__private::NoDefinition as _;
+                    other::kubewright::__private::Definition::<App>::of().declare(__d.for_::<App>())
+                }
             }
-        }
-        #[automatically_derived]
-        impl other::kubewright::Reads<App> for C {}
-    "#]],
+            #[automatically_derived]
+            impl other::kubewright::Reads<App> for C {}
+        "#]],
     );
 }
 
@@ -311,27 +311,27 @@ fn mistakes_leave_the_rest_standing() {
     check(
         r#"for = App, owns = Secret, workers = 0, timout = "1s""#,
         &expect![[r#"
-        ::core::compile_error! {
-            "0 lets nothing run: use 1 or more, as in `workers = 4`"
-        }
-        ::core::compile_error! {
-            "there is no key `timout`: did you mean `timeout`?"
-        }
-        #[automatically_derived]
-        impl ::kubewright::Declare for C {
-            type Primary = App;
-            fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
-                use ::kubewright::__private::NoDefinition as _;
-                let __d = ::kubewright::__private::Definition::<App>::of()
-                    .add(__d.for_::<App>());
-                __d.owns::<Secret>()
+            ::core::compile_error! {
+                "0 lets nothing run: use 1 or more, as in `workers = 4`"
             }
-        }
-        #[automatically_derived]
-        impl ::kubewright::Owns<Secret> for C {}
-        #[automatically_derived]
-        impl ::kubewright::Reads<App> for C {}
-    "#]],
+            ::core::compile_error! {
+                "there is no key `timout`: did you mean `timeout`, as in `timeout = \"2m\"`?"
+            }
+            #[automatically_derived]
+            impl ::kubewright::Declare for C {
+                type Primary = App;
+                fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
+                    use ::kubewright::__private::NoDefinition as _;
+                    let __d = ::kubewright::__private::Definition::<App>::of()
+                        .declare(__d.for_::<App>());
+                    __d.owns::<Secret>()
+                }
+            }
+            #[automatically_derived]
+            impl ::kubewright::Owns<Secret> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Reads<App> for C {}
+        "#]],
     );
 }
 
@@ -361,7 +361,7 @@ fn the_editor_sees_each_key_as_a_field() {
             };
         };
         ::core::compile_error! {
-            "there is no key `work`: did you mean `workers`?"
+            "there is no key `work`: did you mean `workers`, as in `workers = 4`?"
         }
         ::core::compile_error! {
             "`owns(…)` has no key `pred`: did you mean `predicate`?"
@@ -372,7 +372,7 @@ fn the_editor_sees_each_key_as_a_field() {
             fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
                 use ::kubewright::__private::NoDefinition as _;
                 let __d = ::kubewright::__private::Definition::<App>::of()
-                    .add(__d.for_::<App>());
+                    .declare(__d.for_::<App>());
                 __d.owns_with::<Secret>(|__w| __w.metadata_only())
             }
         }

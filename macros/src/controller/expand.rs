@@ -20,7 +20,7 @@ pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
     let (impl_generics, type_generics, where_clause) = head.generics.split_for_impl();
     let receiver = receiver(key);
     let for_ = Ident::new("for_", key.span());
-    let declared = quote!(#krate::__private::Definition::<#primary>::of().add(#receiver.#for_::<#primary>()));
+    let declared = quote!(#krate::__private::Definition::<#primary>::of().declare(#receiver.#for_::<#primary>()));
     let body = further_calls(args, &declared);
     let grants = Grants::of(args, primary).expand(head, krate);
     quote! {

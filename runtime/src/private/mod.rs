@@ -31,7 +31,7 @@ impl<K> Definition<K> {
 impl<K: CustomResourceExt> Definition<K> {
     /// Adds the definition.
     #[must_use]
-    pub fn add<C: Declare<Primary = K>>(self, declaration: Declaration<C>) -> Declaration<C> {
+    pub fn declare<C: Declare<Primary = K>>(self, declaration: Declaration<C>) -> Declaration<C> {
         declaration.crd::<K>()
     }
 }
@@ -40,7 +40,7 @@ impl<K: CustomResourceExt> Definition<K> {
 pub trait NoDefinition: Sized {
     /// The declaration as it was.
     #[must_use]
-    fn add<C: Declare>(self, declaration: Declaration<C>) -> Declaration<C> {
+    fn declare<C: Declare>(self, declaration: Declaration<C>) -> Declaration<C> {
         declaration
     }
 }
