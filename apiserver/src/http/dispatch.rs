@@ -7,6 +7,7 @@ use http::{HeaderValue, Method, Response, header};
 use super::accept;
 use super::body::Body;
 use super::guard;
+use super::health;
 use super::incoming::Incoming;
 use super::log::RequestRecord;
 use super::resource;
@@ -59,16 +60,22 @@ async fn serve(core: &Arc<Core>, incoming: &Incoming, route: &Route, user: User)
         return Box::pin(resource::serve(core, incoming, route, user)).await;
     }
     let path = incoming.path.strip_suffix('/').unwrap_or(&incoming.path);
+    let plain = "text/plain; charset=utf-8";
     match (&incoming.method, path) {
         (&Method::POST, "/kubewright/compact") => {
             core.store.compact();
-            Ok(respond::text(200, "text/plain; charset=utf-8", "ok"))
+            Ok(respond::text(200, plain, "ok"))
         }
-        (
-            &Method::GET | &Method::HEAD,
-            "/healthz" | "/livez" | "/readyz" | "/healthz/ping" | "/livez/ping" | "/readyz/ping",
-        ) => Ok(respond::text(200, "text/plain; charset=utf-8", "ok")),
-        (&Method::GET | &Method::HEAD, _) => document(core, incoming, route),
+        (&Method::GET | &Method::HEAD, "") => {
+            Ok(respond::text(200, "application/json", health::paths(&core.catalog())))
+        }
+        (&Method::GET | &Method::HEAD, "/metrics") => {
+            Ok(respond::text(200, plain, health::metrics(core, &core.catalog())))
+        }
+        (&Method::GET | &Method::HEAD, _) => match health::probe(path, &incoming.query) {
+            Some(text) => Ok(respond::text(200, plain, text)),
+            None => document(core, incoming, route),
+        },
         _ if path.starts_with("/api") => Err(ApiError::method_not_allowed()),
         _ => Err(ApiError::page_not_found()),
     }

@@ -12,6 +12,7 @@ pub(crate) mod dispatch;
 pub(crate) mod events;
 pub(crate) mod go_json;
 pub(crate) mod guard;
+pub(crate) mod health;
 pub(crate) mod incoming;
 pub(crate) mod json;
 pub(crate) mod listen;

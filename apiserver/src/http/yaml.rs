@@ -1,5 +1,8 @@
 //! YAML bodies and answers, in the dialect of Kubernetes: YAML 1.1 booleans, only the first document.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use super::json::{Complaint, EntryKey, Key, NULL_KEY, Parsed, Twice, collect};
@@ -139,18 +142,29 @@ fn scalar(word: &str, depth: usize) -> String {
     }
 }
 
+/// Texts that YAML 1.1 reads as something else: numbers, sexagesimal ones included, dates, infinities.
+static NO_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let numbers =
+        r"[-+]?(0x[0-9a-fA-F_]+|0o?[0-7_]+|0b[01_]+|[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?([eE][-+]?[0-9]+)?)";
+    let others =
+        r"[-+]?\.([0-9][0-9_]*([eE][-+]?[0-9]+)?|inf|Inf|INF)|\.(nan|NaN|NAN)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?";
+    Regex::new(&format!("^({numbers}|{others})$")).ok()
+});
+
 fn is_plain(word: &str) -> bool {
     const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", ""];
     let first = word.chars().next().unwrap_or(' ');
-    let unsafe_first = "-?:,[]{}#&*!|>'\"%@`=<".contains(first) || first.is_whitespace() || first.is_ascii_digit();
-    let number = first == '+' || first == '.';
+    let lone = matches!(word, "-" | "?" | ":" | "=" | "<<") || word.starts_with("- ") || word.starts_with("? ");
+    let unsafe_first = ",[]{}#&*!|>'\"%@`".contains(first) || first.is_whitespace();
     !(unsafe_first
-        || number
+        || lone
         || word.ends_with([' ', ':'])
         || word.contains(": ")
         || word.contains(" #")
+        || word.starts_with("---")
         || word.chars().any(char::is_control)
-        || WORDS.contains(&word.to_ascii_lowercase().as_str()))
+        || WORDS.contains(&word.to_ascii_lowercase().as_str())
+        || NO_TEXT.as_ref().is_none_or(|pattern| pattern.is_match(word)))
 }
 
 #[cfg(test)]
@@ -167,6 +181,28 @@ mod tests {
         });
         let text = write(&value);
         assert_eq!(parse(text.as_bytes(), Twice::Merge).unwrap().value, value, "{text}");
+    }
+
+    #[test]
+    fn only_what_reads_as_something_else_is_quoted() {
+        let shown = |word: &str| scalar(word, 0);
+        for plain in [".", "63d42372-6604-44d4", "1.36.0", "a:b", "-x", "10.0.0.1", "f:data"] {
+            assert_eq!(shown(plain), plain);
+        }
+        for quoted in [
+            "12",
+            "1e5",
+            "12:30:45",
+            "2024-01-01T00:00:00Z",
+            "0x1F",
+            ".5",
+            "yes",
+            "- a",
+            "a: b",
+            "1_000",
+        ] {
+            assert_eq!(shown(quoted), format!("{quoted:?}"));
+        }
     }
 
     #[test]

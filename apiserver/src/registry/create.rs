@@ -125,6 +125,10 @@ pub(crate) fn draft(scope: &Scope, name: &str, mut object: Value) -> Result<Draf
     let resource = &*scope.resource;
     if !convert::is_stored_form(resource) {
         convert::to_storage(resource, &mut object)?;
+        // What only the written version knows is not stored.
+        if let Some(schema) = shape::storage_schema(resource) {
+            schema.prune(&mut object);
+        }
     }
     let key = Key::new(
         std::sync::Arc::clone(&resource.stored_under),

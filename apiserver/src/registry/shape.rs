@@ -82,7 +82,7 @@ pub(crate) fn reshape(resource: &Resource, stored: &Stored, mut object: Value) -
         return Ok(object);
     }
     // A read fills in the defaults of the storage version; conversion adds none, but drops what the version lacks.
-    if let Some(schema) = schema_of(resource, &resource.storage_version) {
+    if let Some(schema) = storage_schema(resource) {
         schema.prune(&mut object);
         schema.apply_defaults(&mut object);
     }
@@ -95,11 +95,9 @@ pub(crate) fn reshape(resource: &Resource, stored: &Stored, mut object: Value) -
     Ok(object)
 }
 
-fn schema_of<'a>(resource: &'a Resource, version: &str) -> Option<&'a Schema> {
+/// The schema of the version that custom resources are stored in; nothing for built-in kinds.
+pub(crate) fn storage_schema(resource: &Resource) -> Option<&Schema> {
     let custom = resource.custom.as_ref()?;
-    custom
-        .versions
-        .iter()
-        .find(|(name, _)| name == version)
-        .map(|(_, schema)| &**schema)
+    let stored = |(name, _): &&(String, std::sync::Arc<Schema>)| *name == resource.storage_version;
+    custom.versions.iter().find(stored).map(|(_, schema)| &**schema)
 }

@@ -10,6 +10,9 @@ use crate::http::incoming::Incoming;
 use crate::http::resource::patch_kind;
 use crate::resource::Resource;
 
+/// How many seconds a token lives whose request does not say.
+const DEFAULT_TOKEN_LIFE: u32 = 3600;
+
 /// Whether objects of the resource are answered, never stored: reviews and bindings.
 pub(crate) fn is_virtual(resource: &Resource) -> bool {
     resource.custom.is_none() && resource.verbs == ["create"]
@@ -85,6 +88,12 @@ pub(crate) async fn create_virtual(scope: &Scope, incoming: &Incoming) -> Result
 /// # Errors
 /// 400, 413, 415 and 422 as for a create.
 pub(crate) fn posted(scope: &Scope, incoming: &Incoming) -> Result<(Value, WriteOptions, Vec<String>), ApiError> {
+    let (mut object, options, warnings) = decoded(scope, incoming)?;
+    update::stamp(scope, &options, None, &mut object);
+    Ok((object, options, warnings))
+}
+
+fn decoded(scope: &Scope, incoming: &Incoming) -> Result<(Value, WriteOptions, Vec<String>), ApiError> {
     let body = incoming.body()?;
     let options = WriteOptions::parse("CreateOptions", &incoming.query)?;
     let body = decode::read(&scope.resource, body, incoming.content_type())?;
@@ -95,13 +104,16 @@ pub(crate) fn posted(scope: &Scope, incoming: &Incoming) -> Result<(Value, Write
     if scope.resource.namespaced {
         create::check_namespace(scope, &mut object)?;
     }
-    update::stamp(scope, &options, None, &mut object);
     Ok((object, options, warnings))
 }
 
 fn token(scope: &Scope, incoming: &Incoming) -> Result<Outcome, ApiError> {
     let view = of_kind(scope, "authentication.k8s.io", "v1", "TokenRequest")?;
-    let (mut object, _, warnings) = posted(&view, incoming)?;
+    let (mut object, options, warnings) = decoded(&view, incoming)?;
+    if object["spec"]["expirationSeconds"].is_null() && object["spec"].is_object() {
+        object["spec"]["expirationSeconds"] = DEFAULT_TOKEN_LIFE.into();
+    }
+    update::stamp(&view, &options, None, &mut object);
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     if name.is_empty() {
         object["metadata"]["name"] = scope.name.as_str().into();
