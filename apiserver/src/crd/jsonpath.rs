@@ -1,4 +1,7 @@
-//! The JSONPath of printer columns and selectable fields: dots, brackets, indexes and `[*]`.
+//! The JSONPath of printer columns and selectable fields: dots, brackets, indexes, `[*]` and filters such as
+//! `[?(@.type=="Ready")]`.
+
+use std::cmp::Ordering;
 
 use serde_json::Value;
 
@@ -24,6 +27,112 @@ enum Step {
     Key(String),
     Index(i64),
     Every,
+    Filter(Filter),
+}
+
+/// Keeps the items of a list for which a comparison holds; without one, those that have the path.
+#[derive(Debug, PartialEq)]
+struct Filter {
+    path: Vec<Step>,
+    comparison: Option<(Comparison, Value)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// Longer signs first: `<=` begins with `<`.
+const COMPARISONS: [(&str, Comparison); 6] = [
+    ("==", Comparison::Equal),
+    ("!=", Comparison::NotEqual),
+    ("<=", Comparison::LessOrEqual),
+    (">=", Comparison::GreaterOrEqual),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
+];
+
+impl Filter {
+    fn parse(text: &str) -> Option<Self> {
+        let inside = text.trim().strip_prefix("?(")?.strip_suffix(')')?.trim();
+        let sign = COMPARISONS
+            .iter()
+            .filter_map(|(sign, comparison)| Some((inside.find(sign)?, *sign, *comparison)))
+            .min_by_key(|(at, sign, _)| (*at, std::cmp::Reverse(sign.len())));
+        let (left, comparison) = match sign {
+            None => (inside, None),
+            Some((at, sign, comparison)) => {
+                let literal = literal(inside[at + sign.len()..].trim())?;
+                (&inside[..at], Some((comparison, literal)))
+            }
+        };
+        let path = parse(left.trim().strip_prefix('@')?)?;
+        Some(Self { path, comparison })
+    }
+
+    fn keeps(&self, item: &Value) -> bool {
+        let mut found = vec![item];
+        for step in &self.path {
+            found = found.into_iter().flat_map(|value| take(value, step)).collect();
+        }
+        match &self.comparison {
+            None => !found.is_empty(),
+            Some((comparison, literal)) => found.iter().any(|value| comparison.holds(value, literal)),
+        }
+    }
+}
+
+impl Comparison {
+    /// Values of different types differ and have no order.
+    fn holds(self, left: &Value, right: &Value) -> bool {
+        let order = match (left, right) {
+            (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
+            (Value::Number(a), Value::Number(b)) => a.as_f64().partial_cmp(&b.as_f64()),
+            (a, b) => (a == b).then_some(Ordering::Equal),
+        };
+        match self {
+            Self::Equal => order == Some(Ordering::Equal),
+            Self::NotEqual => order != Some(Ordering::Equal),
+            Self::Less => order == Some(Ordering::Less),
+            Self::LessOrEqual => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+            Self::Greater => order == Some(Ordering::Greater),
+            Self::GreaterOrEqual => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        }
+    }
+}
+
+/// A quoted string, a number, `true`, `false` or `null`.
+fn literal(text: &str) -> Option<Value> {
+    for quote in ['"', '\''] {
+        if let Some(inside) = text.strip_prefix(quote) {
+            return Some(Value::String(inside.strip_suffix(quote)?.to_owned()));
+        }
+    }
+    serde_json::from_str(text)
+        .ok()
+        .filter(|value: &Value| !value.is_object() && !value.is_array())
+}
+
+/// Where the bracket that is open at the start of `text` closes: not inside quotes, and not that of an inner bracket.
+fn closing(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0, None);
+    for (at, character) in text.char_indices() {
+        match (quote, character) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '[') => depth += 1,
+            (None, ']') if depth == 0 => return Some(at),
+            (None, ']') => depth -= 1,
+            (None, _) => {}
+        }
+    }
+    None
 }
 
 fn take<'a>(value: &'a Value, step: &Step) -> Vec<&'a Value> {
@@ -40,6 +149,7 @@ fn take<'a>(value: &'a Value, step: &Step) -> Vec<&'a Value> {
         }
         (Step::Every, Value::Array(items)) => items.iter().collect(),
         (Step::Every, Value::Object(map)) => map.values().collect(),
+        (Step::Filter(filter), Value::Array(items)) => items.iter().filter(|item| filter.keeps(item)).collect(),
         _ => Vec::new(),
     }
 }
@@ -56,10 +166,12 @@ fn parse(path: &str) -> Option<Vec<Step>> {
                     (Step::Key(quoted[..end].replace("\\.", ".")), &quoted[end + 2..])
                 }
                 None => {
-                    let end = bracket.find(']')?;
+                    let end = closing(bracket)?;
                     let inside = &bracket[..end];
                     let step = if inside == "*" {
                         Step::Every
+                    } else if inside.trim_start().starts_with('?') {
+                        Step::Filter(Filter::parse(inside)?)
                     } else {
                         Step::Index(inside.parse().ok()?)
                     };
@@ -111,5 +223,21 @@ mod tests {
         assert_eq!(first(&object, ".spec.a\\.b"), Some(&json!(1)));
         assert_eq!(first(&object, ".spec['a.b']"), Some(&json!(1)));
         assert_eq!(first(&object, ".spec.list[9].n"), None);
+    }
+
+    #[test]
+    fn a_filter_keeps_the_items_for_which_it_holds() {
+        let object = json!({"conditions": [
+            {"type": "Ready", "status": "True", "n": 1},
+            {"type": "A]b", "status": "False", "n": 2},
+        ]});
+        let status = |filter: &str| first(&object, &format!(".conditions[?({filter})].status"));
+        assert_eq!(status(r#"@.type=="Ready""#), Some(&json!("True")));
+        assert_eq!(status("@.type == 'A]b'"), Some(&json!("False")));
+        assert_eq!(status(r#"@.type!="Ready""#), Some(&json!("False")));
+        assert_eq!(status("@.n >= 2"), Some(&json!("False")));
+        assert_eq!(status("@.n < 2"), Some(&json!("True")));
+        assert_eq!(status("@.missing"), None);
+        assert_eq!(status("type"), None, "a filter without @ does not parse");
     }
 }
