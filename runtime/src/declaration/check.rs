@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::declaration::{Declaration, Declared, Role};
+use crate::cache::Selector;
+use crate::declaration::{Adopt, Declaration, Declared, Role, WatchDecl};
 use crate::grants::Declare;
 
 /// A declaration that makes no sense. The attribute finds these at compile time; a hand-written one, here.
@@ -40,52 +41,11 @@ impl Declared {
     /// Every problem at once.
     pub fn check(&self) -> Result<(), InvalidDeclaration> {
         let mut problems = Vec::new();
-        let primaries = self.watches.iter().filter(|w| matches!(w.role, Role::Primary)).count();
-        match primaries {
-            0 => problems.push("no primary kind: call `for_::<K>()`".to_owned()),
-            1 => {}
-            _ => problems.push("several primary kinds: call `for_` once".to_owned()),
-        }
-        let primary_is_first = self.watches.first().is_some_and(|w| matches!(w.role, Role::Primary));
-        if primaries == 1 && !primary_is_first {
-            problems.push("`for_` comes late: call it before the other keys".to_owned());
-        }
-        if self.name.is_empty() {
-            problems.push("the name is empty: call `name(\"…\")`".to_owned());
-        }
-        if self.workers == 0 {
-            problems.push("`workers` is 0, so nothing would run: use 1 or more".to_owned());
-        }
-        if self.backoff.min.is_zero() || self.backoff.min > self.backoff.max {
-            problems.push("`backoff` needs 0 < min <= max".to_owned());
-        }
-        if self.rate_limit.is_some_and(|l| l.per_second == 0 || l.burst == 0) {
-            problems.push("`rate_limit` needs `per_second` and `burst` of at least 1".to_owned());
-        }
-        if self.resync.is_some_and(|d| d.is_zero()) {
-            problems.push("`resync` of zero would never end: leave it out for none".to_owned());
-        }
-        if self.timeout.is_some_and(|d| d.is_zero()) {
-            problems.push("`timeout` of zero stops every reconcile: leave it out for none".to_owned());
-        }
-        let mut seen = BTreeSet::new();
-        for owned in self.owned() {
-            if !seen.insert(&owned.kind) {
-                problems.push(format!(
-                    "`{}` is owned twice: merge the options into one `owns`",
-                    owned.kind.kind()
-                ));
-            }
-        }
-        for kind in self.owned().map(|w| &w.kind).chain(&self.writes).chain(&self.updates) {
-            if kind.group() == "rbac.authorization.k8s.io" && self.rules.is_empty() {
-                problems.push(format!(
-                    "writing `{}` hands out permissions, which the API server allows only to who has them: add \
-                     `rbac(…)` with the permissions that it hands out, or with the verbs `escalate` and `bind`",
-                    kind.kind()
-                ));
-            }
-        }
+        check_primary(self, &mut problems);
+        check_numbers(self, &mut problems);
+        check_texts(self, &mut problems);
+        check_owned(self, &mut problems);
+        check_escalation(self, &mut problems);
         if problems.is_empty() {
             Ok(())
         } else {
@@ -93,6 +53,113 @@ impl Declared {
                 controller: self.name.clone(),
                 problems,
             })
+        }
+    }
+}
+
+fn check_primary(declared: &Declared, problems: &mut Vec<String>) {
+    let is_primary = |w: &WatchDecl| matches!(w.role, Role::Primary);
+    match declared.watches.iter().filter(|w| is_primary(w)).count() {
+        0 => problems.push("no primary kind: call `for_::<K>()`".to_owned()),
+        1 if !declared.watches.first().is_some_and(is_primary) => {
+            problems.push("`for_` comes late: call it before the other keys".to_owned());
+        }
+        1 => {}
+        _ => problems.push("several primary kinds: call `for_` once".to_owned()),
+    }
+}
+
+fn check_numbers(declared: &Declared, problems: &mut Vec<String>) {
+    if declared.workers == 0 {
+        problems.push("`workers` is 0, so nothing would run: use 1 or more".to_owned());
+    }
+    if declared.backoff.min.is_zero() || declared.backoff.min > declared.backoff.max {
+        problems.push("`backoff` needs 0 < min <= max".to_owned());
+    }
+    if declared.rate_limit.is_some_and(|l| l.per_second == 0 || l.burst == 0) {
+        problems.push("`rate_limit` needs `per_second` and `burst` of at least 1".to_owned());
+    }
+    if declared.resync.is_some_and(|d| d.is_zero()) {
+        problems.push("`resync` of zero would never end: leave it out for none".to_owned());
+    }
+    if declared.timeout.is_some_and(|d| d.is_zero()) {
+        problems.push("`timeout` of zero stops every reconcile: leave it out for none".to_owned());
+    }
+}
+
+/// Texts that the attribute has checked already, unless they came from constants.
+fn check_texts(declared: &Declared, problems: &mut Vec<String>) {
+    if !is_dns_label(&declared.name) {
+        problems.push(format!(
+            "{:?} is no name of a controller: use lower-case letters, digits and `-`, at most 63, as in \"app\"",
+            declared.name
+        ));
+    }
+    for finalizer in declared.finalizer.iter().chain(&declared.retired_finalizers) {
+        let qualified = finalizer.split_once('/').is_some_and(|(domain, name)| {
+            domain.split('.').all(is_dns_label) && !name.is_empty() && name.len() <= 63 && !name.contains('/')
+        });
+        if !qualified {
+            problems.push(format!(
+                "{finalizer:?} is no finalizer: write it as \"example.com/cleanup\""
+            ));
+        }
+    }
+    if let Some(manager) = &declared.field_manager
+        && (manager.is_empty() || manager.chars().count() > 128 || manager.chars().any(char::is_control))
+    {
+        problems.push(format!(
+            "{manager:?} is no field manager: use 1 to 128 printable characters"
+        ));
+    }
+    for watch in &declared.watches {
+        let adopted = match &watch.adopt {
+            Adopt::Labels(selector) => Some(selector),
+            Adopt::Never | Adopt::Always => None,
+        };
+        for selector in watch.labels.iter().chain(adopted) {
+            if let Err(error) = Selector::parse(selector) {
+                problems.push(format!("watch of `{}`: {error}", watch.kind.kind()));
+            }
+        }
+    }
+}
+
+fn is_dns_label(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.len() <= 63 && text.chars().all(|c| inner(c) || c == '-') && text.starts_with(inner) && text.ends_with(inner)
+}
+
+fn check_owned(declared: &Declared, problems: &mut Vec<String>) {
+    let mut seen = BTreeSet::new();
+    for owned in declared.owned() {
+        let kind = owned.kind.kind();
+        if !seen.insert(&owned.kind) {
+            problems.push(format!("`{kind}` is owned twice: merge the options into one `owns`"));
+        }
+        if declared.writes.contains(&owned.kind) {
+            problems.push(format!(
+                "`{kind}` is owned already, which lets the controller write it: remove it from `writes`"
+            ));
+        }
+    }
+}
+
+/// The API server lets nobody hand out permissions that they do not have.
+/// See <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping>.
+fn check_escalation(declared: &Declared, problems: &mut Vec<String>) {
+    for kind in declared
+        .owned()
+        .map(|w| &w.kind)
+        .chain(&declared.writes)
+        .chain(&declared.updates)
+    {
+        if kind.group() == "rbac.authorization.k8s.io" && declared.rules.is_empty() {
+            problems.push(format!(
+                "writing `{}` hands out permissions, which the API server allows only to who has them: add `rbac(…)` \
+                 with the permissions that it hands out, or with the verbs `escalate` and `bind`",
+                kind.kind()
+            ));
         }
     }
 }
@@ -149,6 +216,36 @@ mod tests {
             "{error}"
         );
         assert_eq!(Declaration::<Granter<true>>::of().check(), Ok(()));
+    }
+
+    struct Texts;
+
+    impl Declare for Texts {
+        type Primary = ConfigMap;
+
+        fn declare(d: Declaration<Self>) -> Declaration<Self> {
+            d.for_::<ConfigMap>()
+                .name("My App")
+                .retired_finalizer("cleanup")
+                .field_manager("")
+                .labels("a b c")
+                .writes::<Secret>()
+                .owns::<Secret>()
+        }
+    }
+
+    impl Owns<Secret> for Texts {}
+
+    impl Reconciler for Texts {
+        async fn reconcile(&self, _: Arc<ConfigMap>, _: &Context<Self>) -> Result<Action> {
+            Ok(Action::await_change())
+        }
+    }
+
+    #[test]
+    fn texts_that_the_compiler_did_not_see_are_checked() {
+        let problems = Declaration::<Texts>::of().check().expect_err("wrong texts").problems;
+        assert_eq!(problems.len(), 5, "{problems:?}");
     }
 
     #[test]
