@@ -266,12 +266,7 @@ fn allocate(service: &mut Value, old: Option<&Value>, clock: &Clock) {
     }
     if find(spec, "clusterIP").is_none() {
         let random = clock.next_u64();
-        let address = format!(
-            "10.{}.{}.{}",
-            96 + (random >> 16) % 16,
-            (random >> 8) & 0xff,
-            1 + random % 254
-        );
+        let address = format!("10.96.{}.{}", (random >> 8) & 0xff, 1 + random % 254);
         spec.insert("clusterIP".to_owned(), address.into());
     }
     let address = spec["clusterIP"].clone();

@@ -140,12 +140,46 @@ pub(crate) async fn evict_by(scope: &Scope, options: &WriteOptions, eviction: &V
         delete::check_preconditions(&pod.resource, &stored, &delete_options)?;
         spend_budget(scope, &object, delete_options.dry_run).await?;
     }
+    let going = !object["metadata"]["deletionTimestamp"].is_null();
+    if !going && !delete_options.dry_run {
+        mark_evicted(&pod, options).await?;
+    }
     delete::delete(&pod, &delete_options).await?;
     Ok(Outcome {
         code: 201,
         shown: success(),
         warnings: Vec::new(),
     })
+}
+
+/// Tells in the pod's status why it goes.
+async fn mark_evicted(pod: &Scope, options: &WriteOptions) -> Result<(), ApiError> {
+    let scope = Scope {
+        subresource: "status".to_owned(),
+        ..pod.clone()
+    };
+    let now = scope.core.clock.now_rfc3339();
+    update::change(&scope, options, "", &mut |old| {
+        let mut object = old.clone();
+        let conditions = &mut object["status"]["conditions"];
+        if !conditions.is_array() {
+            *conditions = json!([]);
+        }
+        if let Some(list) = conditions.as_array_mut() {
+            list.retain(|condition| condition["type"] != "DisruptionTarget");
+            list.push(json!({
+                "type": "DisruptionTarget", "status": "True", "lastProbeTime": null, "lastTransitionTime": now,
+                "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",
+            }));
+        }
+        Ok(Change {
+            object,
+            warnings: Vec::new(),
+            tracked: true,
+        })
+    })
+    .await
+    .map(drop)
 }
 
 /// The log of a container: always empty, since nothing runs.

@@ -20,9 +20,9 @@ use crate::error::ApiError;
 const BURST: usize = 500;
 
 /// What a request takes a real ReplicaSet controller.
-const REQUEST: Duration = Duration::from_millis(5);
+const REQUEST: Duration = Duration::from_millis(30);
 /// Between two pods.
-const BETWEEN_PODS: Duration = Duration::from_millis(1);
+const BETWEEN_PODS: Duration = Duration::from_millis(3);
 
 /// The ReplicaSet controller.
 pub struct ReplicaSets {
@@ -65,6 +65,10 @@ impl ReplicaSets {
             pods::sort_for_deletion(&mut order);
             for pod in &order[..active.len() - wanted] {
                 self.pace().await;
+                // A rollout asks for deletions after creations: they show later.
+                self.requests.fetch_add(1, Ordering::Relaxed);
+                // A deletion is asked for later in a rollout's step than a creation.
+                self.requests.fetch_add(1, Ordering::Relaxed);
                 pods::delete(&self.cx, set, pod)
                     .await
                     .map_err(|error| ("FailedDelete", error))?;

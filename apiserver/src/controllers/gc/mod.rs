@@ -31,7 +31,7 @@ const BETWEEN_PODS: Duration = Duration::from_millis(2);
 
 /// An owner that waits for its dependents, or for their orphaning, is looked at this much later, so that its controller
 /// has shown what happened.
-const PATIENCE: Duration = Duration::from_millis(30);
+const PATIENCE: Duration = Duration::from_millis(150);
 
 /// The garbage collector.
 pub struct GarbageCollector {

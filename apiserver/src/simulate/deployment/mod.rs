@@ -25,7 +25,7 @@ mod scaling;
 mod status;
 
 /// What a request takes a real Deployment controller.
-const REQUEST: Duration = Duration::from_millis(4);
+const REQUEST: Duration = Duration::from_millis(24);
 
 /// The Deployment controller.
 pub struct Deployments {
