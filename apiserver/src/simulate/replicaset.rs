@@ -67,8 +67,6 @@ impl ReplicaSets {
                 self.pace().await;
                 // A rollout asks for deletions after creations: they show later.
                 self.requests.fetch_add(1, Ordering::Relaxed);
-                // A deletion is asked for later in a rollout's step than a creation.
-                self.requests.fetch_add(1, Ordering::Relaxed);
                 pods::delete(&self.cx, set, pod)
                     .await
                     .map_err(|error| ("FailedDelete", error))?;

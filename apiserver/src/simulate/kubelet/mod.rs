@@ -1,6 +1,6 @@
 //! A simulated kubelet: pods that have a node start, become ready, finish and vanish, without anything running.
 //!
-//! It registers the node `kubewright` and plays the kubelet of every node there is. Steps take tens of milliseconds,
+//! It registers the node `kubewright`, and plays the kubelet of every node there is: nodes become ready when they come. Steps take tens of milliseconds,
 //! drawn from the server's randomness. What a pod does can be scripted by annotations on it:
 //!
 //! | annotation | meaning |
@@ -34,6 +34,8 @@ mod status;
 
 /// Name of the simulated node.
 pub const NODE: &str = "kubewright";
+/// The taint of a node that has not said yet that it is ready.
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
 /// The simulated kubelet.
 pub struct Kubelet {
@@ -189,12 +191,25 @@ impl Kubelet {
             Err(error) if error.reason != "AlreadyExists" => return Err(error),
             _ => {}
         }
-        let now = self.cx.loopback.clock().now_rfc3339();
-        self.cx
-            .loopback
-            .merge_patch(&NODES.gvr(), Some("status"), "", NODE, status::node_status(&now))
-            .await?;
         self.state().registered = true;
+        Ok(())
+    }
+
+    /// Makes a node ready: its status, and the end of the taint that it is born with.
+    async fn tend(&self, name: &str) -> Result<(), ApiError> {
+        let Some(node) = self.cx.cache.get(&NODES, &Key::new("", name)) else { return Ok(()) };
+        let gvr = NODES.gvr();
+        if node.condition("Ready").is_none() {
+            let now = self.cx.loopback.clock().now_rfc3339();
+            let patch = status::node_status(name, &now);
+            self.cx.loopback.merge_patch(&gvr, Some("status"), "", name, patch).await?;
+        }
+        let taints = node.items("spec.taints");
+        let kept: Vec<&Value> = taints.iter().filter(|t| t.text("key") != NOT_READY).collect();
+        if node.condition("Ready").is_none_or(|c| c.text("status") == "True") && kept.len() < taints.len() {
+            let kept = if kept.is_empty() { Value::Null } else { json!(kept) };
+            self.cx.loopback.merge_patch(&gvr, None, "", name, json!({ "spec": { "taints": kept } })).await?;
+        }
         Ok(())
     }
 }
@@ -211,6 +226,9 @@ impl Controller for Kubelet {
     }
 
     fn observe(&self, seen: &Seen<'_>, queue: &Queue<Key>) {
+        if seen.is(&NODES) && !seen.deleted {
+            queue.add(Key::new("", seen.object.name()));
+        }
         if !seen.is(&PODS) {
             return;
         }
@@ -223,8 +241,10 @@ impl Controller for Kubelet {
 
     async fn reconcile(&self, key: &Key) -> Result<Next, ApiError> {
         if key.namespace.is_empty() {
-            if !self.state().registered {
+            if &*key.name == NODE && !self.state().registered {
                 self.register().await?;
+            } else {
+                self.tend(&key.name).await?;
             }
             return Ok(Next::Wait);
         }

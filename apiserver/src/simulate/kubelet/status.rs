@@ -139,12 +139,12 @@ pub(super) fn node(name: &str) -> Value {
 }
 
 /// The simulated node's status, as a patch.
-pub(super) fn node_status(now: &str) -> Value {
+pub(super) fn node_status(name: &str, now: &str) -> Value {
     let resources = json!({ "cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "110k" });
     json!({ "status": {
         "capacity": resources,
         "allocatable": resources,
-        "addresses": [{ "type": "InternalIP", "address": HOST }, { "type": "Hostname", "address": "kubewright" }],
+        "addresses": [{ "type": "InternalIP", "address": HOST }, { "type": "Hostname", "address": name }],
         "conditions": [{
             "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "this node is simulated",
             "lastHeartbeatTime": now, "lastTransitionTime": now,
