@@ -21,7 +21,7 @@ pub use informer::{Informer, Sink};
 pub use informers::Informers;
 pub use json::JsonError;
 pub use memory::{ApplyMemory, Slot};
-pub use overlay::{Entry, Overlay};
+pub use overlay::{Entry, Gone, Overlay};
 pub use reader::{Lookup, Reader, Unknown};
 pub use scanner::{KeepManagers, ScanError};
 pub use selector::{Selector, SelectorError};

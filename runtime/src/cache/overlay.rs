@@ -17,7 +17,7 @@ use crate::cache::Cached;
 use crate::cache::interner::Interner;
 use crate::cache::scanner::{KeepManagers, Scanner};
 use crate::client::Target;
-use crate::delta::Version;
+use crate::delta::{Header, Version};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 
@@ -48,13 +48,26 @@ struct Settings {
 pub enum Entry {
     /// The object as the server stored it.
     Object(Cached),
-    /// This process deleted the object with this uid.
-    Deleted {
-        /// Uid of the object that is gone.
-        uid: Arc<str>,
-    },
+    /// This process deleted the object, or found it gone.
+    Deleted(Gone),
     /// The outcome of a write is unknown: only the server can tell.
     InDoubt,
+}
+
+/// What is known to be gone under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gone {
+    uids: Arc<[Arc<str>]>,
+    /// Nothing of this version or an older one is left.
+    floor: Option<Version>,
+}
+
+impl Gone {
+    /// Whether an object that an informer holds is one that is gone; a recreated one is not.
+    #[must_use]
+    pub fn hides(&self, held: &Header) -> bool {
+        self.uids.contains(&held.uid) || self.floor.as_ref().is_some_and(|floor| floor.reaches(&held.version))
+    }
 }
 
 /// One informer, as the overlay sees it.
@@ -63,6 +76,13 @@ pub(crate) struct ScopeId(pub(super) u64);
 
 /// Tells which uid an informer holds under a name.
 pub(crate) type Holds = Arc<dyn Fn(&ObjectKey) -> Option<Arc<str>> + Send + Sync>;
+
+/// A live read under way for an object in doubt.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    asked: Moment,
+    known: Vec<Arc<str>>,
+}
 
 /// A moment in the sequence of answers: what was answered before it is older.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,18 +113,23 @@ impl Overlay {
         self.len() == 0
     }
 
+    /// Begins to settle an object in doubt: a live read is about to be sent.
+    pub(crate) fn ask(&self, kind: &Kind, key: &ObjectKey) -> Question {
+        Question {
+            asked: self.moment(),
+            known: self.known(kind, key),
+        }
+    }
+
     /// Settles an object in doubt with what a live read found: the object, or nothing.
     ///
-    /// `asked` is from [`Overlay::moment`] before the read; a write that was answered after it is not overruled.
-    pub(crate) fn resolve(&self, kind: &Kind, key: &ObjectKey, asked: Moment, found: Option<&Bytes>) {
+    /// A write that was answered after the question is not overruled.
+    pub(crate) fn resolve(&self, kind: &Kind, key: &ObjectKey, question: Question, found: Option<&Bytes>) {
         let cached = match found.map(|bytes| self.scan(kind, bytes)) {
             Some(None) => return,
             found => found.flatten(),
         };
-        let holders = self.state().holders(kind, key);
-        // Asked without the lock: the informer takes its own, and takes ours while it holds that.
-        let known = holders.iter().find_map(|holds| holds(key));
-        self.state().resolve(kind, key, asked, cached, known);
+        self.state().resolve(kind, key, question, cached);
     }
 
     pub(crate) fn moment(&self) -> Moment {
@@ -119,8 +144,9 @@ impl Overlay {
                 let kind = cached.kind().clone();
                 self.state().hold(&kind, &key, Held::Object(cached));
             }
-            Written::Gone { kind, key, uid } => {
-                self.state().hold(&kind, &key, Held::Deleted(uid));
+            Written::Gone { kind, key, uid, last } => {
+                let known = self.known(&kind, &key);
+                self.state().deleted(&kind, &key, uid, last, &known);
                 self.0.unclear.notify_waiters();
             }
             Written::Unclear => self.doubt(target),
@@ -207,6 +233,16 @@ impl Overlay {
         };
         let (header, body) = scanner.scan(bytes).ok()?;
         Some(Cached::new(kind.clone(), Arc::new(header), body, false))
+    }
+
+    /// The uids that informers hold under a name.
+    fn known(&self, kind: &Kind, key: &ObjectKey) -> Vec<Arc<str>> {
+        let holders = self.state().holders(kind, key);
+        // Asked without our lock: informers take their own first and ours second.
+        let mut known: Vec<Arc<str>> = holders.iter().filter_map(|holds| holds(key)).collect();
+        known.sort();
+        known.dedup();
+        known
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

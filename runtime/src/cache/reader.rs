@@ -103,9 +103,19 @@ impl Reader {
                 (Some(own), Some(wanted)) => **own == *wanted,
             })
             .collect();
-        // One informer of all namespaces answers alone; else the watched namespaces together are all there is.
-        let whole = within.iter().find(|informer| informer.spec().namespace.is_none());
-        let chosen = whole.map_or(within.clone(), |informer| vec![*informer]);
+        // One informer of all namespaces answers alone; else one of each namespace, and together they are all there is.
+        let mut chosen: Vec<&Informer> = Vec::new();
+        match within.iter().find(|informer| informer.spec().namespace.is_none()) {
+            Some(whole) => chosen.push(whole),
+            None => {
+                for informer in within {
+                    let namespace = &informer.spec().namespace;
+                    if chosen.iter().all(|other| other.spec().namespace != *namespace) {
+                        chosen.push(informer);
+                    }
+                }
+            }
+        }
         if chosen.is_empty() || !chosen.iter().all(|informer| informer.has_synced()) {
             return None;
         }
@@ -163,9 +173,9 @@ impl Reader {
             let missing = match (unseen, held) {
                 (Some(Entry::InDoubt), _) => return Lookup::Unknown(Unknown::InDoubt),
                 (Some(Entry::Object(own)), held) => return Lookup::Found(newer(own, held)),
-                (Some(Entry::Deleted { uid }), Some(held)) if held.header().uid == uid => true,
+                (Some(Entry::Deleted(gone)), Some(held)) if gone.hides(held.header()) => true,
                 (_, Some(held)) => return Lookup::Found(held),
-                (Some(Entry::Deleted { .. }), None) => true,
+                (Some(Entry::Deleted(_)), None) => true,
                 (None, None) => informer.has_synced(),
             };
             why = match (missing, covers) {
@@ -231,8 +241,8 @@ fn merge(
                     all.insert(key, object);
                 }
             }
-            Entry::Deleted { uid } => {
-                if all.get(&key).is_some_and(|held| held.header().uid == uid) {
+            Entry::Deleted(gone) => {
+                if all.get(&key).is_some_and(|held| gone.hides(held.header())) {
                     all.remove(&key);
                 }
             }

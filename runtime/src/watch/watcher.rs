@@ -307,6 +307,9 @@ impl Watcher {
         let overlay = self.informer.overlay().clone();
         let (kind, scope) = (self.informer.kind().clone(), self.informer.scope());
         loop {
+            if !overlay.has_unbounded(&kind, scope) {
+                self.lingering = None;
+            }
             overlay.unbounded(&kind, scope).await;
             let since = *self.lingering.get_or_insert_with(Instant::now);
             tokio::time::sleep_until(since + LINGER).await;

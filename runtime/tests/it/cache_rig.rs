@@ -208,6 +208,11 @@ impl Wire {
         self.faults.lock().expect("unpoisoned").push_back((verb, fault));
     }
 
+    /// Forgets the faults that nothing has met yet.
+    pub(crate) fn clear(&self) {
+        self.faults.lock().expect("unpoisoned").clear();
+    }
+
     /// Watches deliver nothing until released.
     pub(crate) fn hold(&self) {
         self.watches.lock().expect("unpoisoned").held = true;
@@ -241,10 +246,10 @@ impl FaultHook for Wire {
     fn decide(&self, request: &Parts) -> Fault {
         let verb = request.extensions.get::<Target>().map_or("", |target| target.verb);
         let mut faults = self.faults.lock().expect("unpoisoned");
-        match faults.front() {
-            Some((wanted, _)) if *wanted == verb => faults.pop_front().map(|(_, fault)| fault).unwrap_or_default(),
-            _ => Fault::Pass,
-        }
+        let met = faults.iter().position(|(wanted, _)| *wanted == verb);
+        met.and_then(|at| faults.remove(at))
+            .map(|(_, fault)| fault)
+            .unwrap_or_default()
     }
 
     fn answer(&self, request: &Parts, response: Response<AnswerBody>) -> Response<AnswerBody> {

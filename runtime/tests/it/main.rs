@@ -3,6 +3,7 @@
 mod cache_faults;
 mod cache_reads;
 mod cache_rig;
+mod cache_schedules;
 mod cache_watch;
 mod engine_deletion;
 mod engine_isolation;

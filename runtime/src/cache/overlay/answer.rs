@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::cache::Cached;
 use crate::client::Target;
+use crate::delta::Version;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 
@@ -14,8 +15,13 @@ use crate::kind::Kind;
 pub(super) enum Written {
     /// The object is stored like this.
     Object(Cached),
-    /// The object with this uid is gone.
-    Gone { kind: Kind, key: ObjectKey, uid: Arc<str> },
+    /// The object with this uid is gone; this was its last version, where the answer tells.
+    Gone {
+        kind: Kind,
+        key: ObjectKey,
+        uid: Arc<str>,
+        last: Option<Version>,
+    },
     /// Something changed and the answer does not say what.
     Unclear,
     /// Nothing that a cache would hold changed.
@@ -72,6 +78,7 @@ fn deleted_by_status(target: &Target, details: Option<Details>) -> Written {
                 kind: target.kind.clone(),
                 key: target.key.clone(),
                 uid: uid.into(),
+                last: None,
             }
         }
         _ => Written::Unclear,
@@ -95,6 +102,7 @@ fn of_object(target: &Target, cached: Cached) -> Written {
             kind: cached.kind().clone(),
             key: cached.key().clone(),
             uid: Arc::clone(&header.uid),
+            last: Some(header.version.clone()),
         };
     }
     Written::Object(cached)

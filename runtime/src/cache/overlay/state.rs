@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Entry, Holds, Moment, ScopeId};
+use super::{Entry, Gone, Holds, Moment, Question, ScopeId};
 use crate::cache::Cached;
 use crate::delta::Version;
 use crate::key::ObjectKey;
@@ -32,7 +32,8 @@ struct Entries {
 /// What is held of one object.
 pub(super) enum Held {
     Object(Cached),
-    Deleted(Arc<str>),
+    /// Objects with these uids are gone.
+    Deleted(Arc<[Arc<str>]>),
     InDoubt,
 }
 
@@ -46,6 +47,8 @@ struct Waiting {
     at: Option<u64>,
     /// Versions that are not ordered are waited for until here only.
     until: Option<Instant>,
+    /// Nothing of this version or an older one is left under the name: a newer one was written, or it was deleted.
+    floor: Option<Version>,
 }
 
 /// How long a write waits for the watch where versions are not ordered.
@@ -91,7 +94,37 @@ impl State {
         });
     }
 
+    /// The object with this uid is gone. `known` are the uids that informers hold.
+    pub(super) fn deleted(
+        &mut self,
+        kind: &Kind,
+        key: &ObjectKey,
+        uid: Arc<str>,
+        last: Option<Version>,
+        known: &[Arc<str>],
+    ) {
+        let before = self
+            .entries(kind)
+            .held
+            .get(key)
+            .and_then(|waiting| waiting.floor.clone());
+        let floor = latest(before, last);
+        // An informer that holds another uid is ahead of the deletion or far behind it. Without a version there is no
+        // telling, and the server is asked.
+        let unclear = floor.is_none() && known.iter().any(|held| *held != uid);
+        let held = if unclear {
+            Held::InDoubt
+        } else {
+            Held::Deleted([uid].into())
+        };
+        self.hold_above(kind, key, held, floor);
+    }
+
     pub(super) fn hold(&mut self, kind: &Kind, key: &ObjectKey, held: Held) {
+        self.hold_above(kind, key, held, None);
+    }
+
+    fn hold_above(&mut self, kind: &Kind, key: &ObjectKey, held: Held, floor: Option<Version>) {
         let since = self.moment();
         let entries = self.entries(kind);
         if let (
@@ -107,11 +140,12 @@ impl State {
             // Answers of concurrent writes may arrive in another order than the server took them.
             return;
         }
-        entries.forget(key);
+        let before = entries.forget(key).and_then(|waiting| waiting.floor);
         let version = match &held {
             Held::Object(cached) => Some(cached.header().version.clone()),
             Held::Deleted(_) | Held::InDoubt => None,
         };
+        let floor = latest(latest(before, floor), version.clone());
         let waiting = entries
             .scopes
             .iter()
@@ -129,6 +163,7 @@ impl State {
             scopes: waiting,
             at: None,
             until: unordered.then(|| Instant::now() + UNORDERED_WAIT),
+            floor,
         };
         entries.held.insert(key.clone(), entry);
         if let Some(number) = version.as_ref().and_then(Version::number) {
@@ -136,27 +171,16 @@ impl State {
         }
     }
 
-    /// `known` is the uid that an informer still holds; where there is none, nothing needs hiding.
-    pub(super) fn resolve(
-        &mut self,
-        kind: &Kind,
-        key: &ObjectKey,
-        asked: Moment,
-        found: Option<Cached>,
-        known: Option<Arc<str>>,
-    ) {
-        let entries = self.entries(kind);
-        let Some(waiting) = entries.held.get(key) else { return };
-        if waiting.since > asked {
+    pub(super) fn resolve(&mut self, kind: &Kind, key: &ObjectKey, question: Question, found: Option<Cached>) {
+        let Some(waiting) = self.entries(kind).held.get(key) else {
+            return;
+        };
+        if waiting.since > question.asked {
             return;
         }
-        match (found, known) {
-            (Some(cached), _) => {
-                entries.forget(key);
-                self.hold(kind, key, Held::Object(cached));
-            }
-            (None, Some(uid)) => self.hold(kind, key, Held::Deleted(uid)),
-            (None, None) => entries.forget(key),
+        match found {
+            Some(cached) => self.hold(kind, key, Held::Object(cached)),
+            None => self.hold(kind, key, Held::Deleted(question.known.into())),
         }
     }
 
@@ -191,7 +215,8 @@ impl State {
         release(&mut entries.held, key, scope, |waiting| match &waiting.held {
             // The comparison of versions is for servers whose versions are not ordered.
             Held::Object(cached) => cached.header().version == *version || (gone && *cached.header().uid == *uid),
-            Held::Deleted(deleted) => gone && **deleted == *uid,
+            // Of several, there is no telling which went last.
+            Held::Deleted(deleted) => gone && matches!(&**deleted, [only] if **only == *uid),
             Held::InDoubt => false,
         });
     }
@@ -238,15 +263,12 @@ impl State {
         }
     }
 
-    /// Ways to ask the informers that have not come so far which uid they hold.
+    /// Ways to ask the informers of an object which uid they hold.
     pub(super) fn holders(&self, kind: &Kind, key: &ObjectKey) -> Vec<Holds> {
         let Some(entries) = self.resources.get(&resource(kind)) else {
             return Vec::new();
         };
-        let Some(waiting) = entries.held.get(key) else {
-            return Vec::new();
-        };
-        let scopes = waiting.scopes.iter().filter_map(|id| entries.scopes.get(id));
+        let scopes = entries.scopes.values().filter(|scope| scope.covers(key));
         scopes.map(|scope| Arc::clone(&scope.holds)).collect()
     }
 
@@ -293,12 +315,14 @@ impl Entries {
         }
     }
 
-    fn forget(&mut self, key: &ObjectKey) {
-        let Some(waiting) = self.held.remove(key) else { return };
-        let Some(number) = waiting.at else { return };
-        for scope in self.scopes.values_mut() {
-            scope.at_version.remove(&(number, key.clone()));
+    fn forget(&mut self, key: &ObjectKey) -> Option<Waiting> {
+        let waiting = self.held.remove(key)?;
+        if let Some(number) = waiting.at {
+            for scope in self.scopes.values_mut() {
+                scope.at_version.remove(&(number, key.clone()));
+            }
         }
+        Some(waiting)
     }
 }
 
@@ -320,7 +344,10 @@ impl Waiting {
             // The object was written in another version of its API; only the server can convert it.
             Held::Object(_) if self.kind.version() != kind.version() => Entry::InDoubt,
             Held::Object(cached) => Entry::Object(cached.clone()),
-            Held::Deleted(uid) => Entry::Deleted { uid: Arc::clone(uid) },
+            Held::Deleted(uids) => Entry::Deleted(Gone {
+                uids: Arc::clone(uids),
+                floor: self.floor.clone(),
+            }),
             Held::InDoubt => Entry::InDoubt,
         })
     }
@@ -358,4 +385,11 @@ fn release(
 
 fn resource(kind: &Kind) -> Resource {
     (kind.group().into(), kind.plural().into())
+}
+
+fn latest(a: Option<Version>, b: Option<Version>) -> Option<Version> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if a.reaches(&b) { a } else { b }),
+        (a, b) => a.or(b),
+    }
 }

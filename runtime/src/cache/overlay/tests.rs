@@ -35,7 +35,7 @@ fn held(overlay: &Overlay) -> String {
     match overlay.get(&app(), &key()) {
         None => "nothing".to_owned(),
         Some(Entry::Object(cached)) => format!("version {}", cached.header().version),
-        Some(Entry::Deleted { uid }) => format!("deleted {uid}"),
+        Some(Entry::Deleted(gone)) => format!("deleted {}", gone.uids.join(" ")),
         Some(Entry::InDoubt) => "in doubt".to_owned(),
     }
 }
@@ -151,7 +151,7 @@ fn a_deletion_that_waits_for_finalizers_is_the_deleting_object() {
 fn a_doubt_is_settled_by_a_read_begun_after_it() {
     let overlay = Overlay::new();
     overlay.join(&app(), None, Arc::new(|_| Some("u".into())));
-    let before = overlay.moment();
+    let before = overlay.ask(&app(), &key());
     overlay.doubt(&target("patch"));
     assert_eq!(held(&overlay), "in doubt");
     overlay.resolve(&app(), &key(), before, Some(&object("u", "9")));
@@ -160,13 +160,40 @@ fn a_doubt_is_settled_by_a_read_begun_after_it() {
         "in doubt",
         "a read from before the doubt proves nothing"
     );
-    let asked = overlay.moment();
+    let asked = overlay.ask(&app(), &key());
     overlay.resolve(&app(), &key(), asked, Some(&object("u", "9")));
     assert_eq!(held(&overlay), "version 9");
     overlay.doubt(&target("delete"));
-    let asked = overlay.moment();
+    let asked = overlay.ask(&app(), &key());
     overlay.resolve(&app(), &key(), asked, None);
     assert_eq!(held(&overlay), "deleted u", "the informer still holds it");
+}
+
+#[test]
+fn a_deletion_hides_what_an_informer_far_behind_still_holds_and_not_what_comes_after() {
+    let overlay = Overlay::new();
+    overlay.join(&app(), None, Arc::new(|_| Some("old".into())));
+    overlay.written(&target("create"), &object("new", "9"));
+    let answer = Bytes::from_static(br#"{"kind":"Status","status":"Success","details":{"name":"web","uid":"new"}}"#);
+    overlay.written(&target("delete"), &answer);
+    let Some(Entry::Deleted(gone)) = overlay.get(&app(), &key()) else {
+        panic!("{}", held(&overlay));
+    };
+    let hides = |uid, version| {
+        let cached = overlay.scan(&app(), &object(uid, version)).expect("valid");
+        gone.hides(cached.header())
+    };
+    assert!(hides("new", "9") && hides("old", "3"));
+    assert!(!hides("recreated", "12"));
+}
+
+#[test]
+fn a_deletion_that_may_be_older_than_what_an_informer_holds_is_asked_about() {
+    let overlay = Overlay::new();
+    overlay.join(&app(), None, Arc::new(|_| Some("another".into())));
+    let answer = Bytes::from_static(br#"{"kind":"Status","status":"Success","details":{"name":"web","uid":"u"}}"#);
+    overlay.written(&target("delete"), &answer);
+    assert_eq!(held(&overlay), "in doubt");
 }
 
 #[test]

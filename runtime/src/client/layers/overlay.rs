@@ -92,13 +92,13 @@ async fn settle(
     inner: LayeredService,
     request: Request<Body>,
 ) -> Result<Response<AnswerBody>, BoxError> {
-    let asked = overlay.moment();
+    let question = overlay.ask(&target.kind, &target.key);
     let response = inner.oneshot(request).await?;
     let (parts, body) = response.into_parts();
     let bytes = body.collect().await?.to_bytes();
     match parts.status {
-        http::StatusCode::OK => overlay.resolve(&target.kind, &target.key, asked, Some(&bytes)),
-        http::StatusCode::NOT_FOUND => overlay.resolve(&target.kind, &target.key, asked, None),
+        http::StatusCode::OK => overlay.resolve(&target.kind, &target.key, question, Some(&bytes)),
+        http::StatusCode::NOT_FOUND => overlay.resolve(&target.kind, &target.key, question, None),
         _ => {}
     }
     Ok(Response::from_parts(parts, whole(bytes)))
