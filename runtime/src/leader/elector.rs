@@ -90,7 +90,7 @@ impl Elector {
     /// A request that was under way may still take the Lease; [`release`](Self::release) looks after that.
     pub async fn acquire(&mut self) {
         loop {
-            let wait = match self.bounded_attempt().await {
+            let wait = match self.bounded_attempt(self.election.renew_deadline).await {
                 Ok(Try::Holding) => {
                     self.status.succeeded();
                     self.status.become_part(&Part::Leading, &Leadership::Leading);
@@ -119,25 +119,21 @@ impl Elector {
     ///
     /// Safe; call it again to go on, before the renew deadline.
     pub async fn hold(&mut self) -> Lost {
-        let mut last_error = String::from("the process was held up");
         loop {
             let deadline = self.renewed.unwrap_or_default() + self.election.renew_deadline;
-            let Some(left) = deadline
-                .checked_sub(self.env.boot_time())
-                .filter(|left| !left.is_zero())
-            else {
-                return self.lost(Lost::NotRenewed {
-                    within: self.election.renew_deadline,
-                    cause: last_error,
-                });
-            };
+            let left = deadline.saturating_sub(self.env.boot_time());
             sleep(self.period().min(left)).await;
-            match self.bounded_attempt().await {
+            let left = deadline.saturating_sub(self.env.boot_time());
+            // Past the deadline, after the process was frozen, one try is left: if it succeeds, nobody led in between.
+            match self.bounded_attempt(left.max(Duration::from_secs(1))).await {
                 Ok(Try::Holding) => self.status.succeeded(),
                 Ok(Try::HeldBy(holder, _)) => return self.lost(Lost::Taken { holder }),
-                Err(message) => {
-                    self.status.failed(&message);
-                    last_error = message;
+                Err(cause) => {
+                    self.status.failed(&cause);
+                    if self.env.boot_time() >= deadline {
+                        let within = self.election.renew_deadline;
+                        return self.lost(Lost::NotRenewed { within, cause });
+                    }
                 }
             }
         }
@@ -182,9 +178,11 @@ impl Elector {
         lost
     }
 
-    /// One try, given up early enough to leave time for another.
-    async fn bounded_attempt(&mut self) -> Result<Try, String> {
-        let limit = (self.election.renew_deadline / 2).max(Duration::from_secs(1));
+    /// One try, given up after `within` at most, and early enough to leave time for another.
+    async fn bounded_attempt(&mut self, within: Duration) -> Result<Try, String> {
+        let limit = (self.election.renew_deadline / 2)
+            .max(Duration::from_secs(1))
+            .min(within);
         match timeout(limit, self.attempt()).await {
             Ok(result) => result,
             Err(_) => {

@@ -6,6 +6,9 @@
 //! plus the lease's duration, less the time that a write may take; all on the clock that runs on while the machine
 //! sleeps.
 //!
+//! A replica that was frozen past its lease and finds it unchanged leads on: the update that renews it proves that
+//! nobody led in between. Its fence was closed all that time.
+//!
 //! A leader that cannot renew in time stops its leader-bound work and the process ends with an error: whoever
 //! restarts it starts from a clean state. Re-entering the race in one process would need every piece of the author's
 //! state to be fit for a second term, which nothing can check.

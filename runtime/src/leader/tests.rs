@@ -206,14 +206,25 @@ async fn a_renewal_whose_answer_is_lost_costs_no_leadership() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_held_up_past_its_lease_writes_nothing_when_it_goes_on() {
+async fn a_leader_frozen_past_its_lease_leads_on_if_nobody_took_it_and_ends_if_somebody_did() {
     let server = Server::default();
     let mut a = replica(&server, "a");
     a.elector.acquire().await;
     // As under SIGSTOP: time passes, nothing of the process runs.
     tokio::time::advance(Duration::from_secs(60)).await;
     assert!(!a.fence.is_open());
-    assert!(matches!(a.elector.hold().await, Lost::NotRenewed { .. }));
+    assert!(
+        tokio::time::timeout(Duration::from_secs(5), a.elector.hold())
+            .await
+            .is_err()
+    );
+    assert!(a.fence.is_open());
+    a.link
+        .store(json!({ "metadata": {}, "spec": { "holderIdentity": "b", "leaseDurationSeconds": 15 } }));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert!(!a.fence.is_open());
+    assert!(matches!(a.elector.hold().await, Lost::Taken { holder } if holder == "b"));
+    assert!(!a.fence.is_open());
 }
 
 #[tokio::test(start_paused = true)]

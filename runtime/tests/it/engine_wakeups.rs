@@ -30,10 +30,10 @@ impl Reconciler for Plain {
 async fn what_converged_is_silent_for_an_hour() {
     let cluster = TestCluster::start();
     let operator = cluster.run(Manager::new("plain").controller(Plain)).await;
-    for n in 0..20 {
+    for n in 0..100 {
         put(&cluster, &format!("a{n}"), "1").await;
     }
-    for n in 0..20 {
+    for n in 0..100 {
         let seen = |app: &App| app.status.as_ref().is_some_and(|status| status.seen == "1");
         cluster.wait_for::<App>(&format!("default/a{n}"), seen).await;
     }
@@ -44,7 +44,7 @@ async fn what_converged_is_silent_for_an_hour() {
         .filter(|request| request.resource != "events");
     assert_eq!(
         writes.count(),
-        40,
+        200,
         "one apply and one status apply for each App:\n{writes}"
     );
     let before = operator.requests().count();

@@ -131,3 +131,50 @@ subjects: [{kind: ServiceAccount, name: plain, namespace: default}]
         .await;
     operator.stop().await;
 }
+
+/// Writes ten times a second for as long as it may.
+#[controller(for = App, owns = ConfigMap, name = "ticking")]
+struct Ticking;
+
+impl Reconciler for Ticking {
+    async fn reconcile(&self, app: Arc<App>, cx: &Context<Self>) -> Result<Action> {
+        for tick in 0_u64.. {
+            let mut map = config_map(&app);
+            map.data = Some([("value".to_owned(), tick.to_string())].into());
+            cx.apply(map).await?;
+            sleep(Duration::from_millis(100)).await;
+        }
+        Ok(Action::await_change())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_was_frozen_past_its_lease_sends_no_write_when_it_goes_on() {
+    let cluster = TestCluster::start();
+    let manager = Manager::new("plain").controller(Ticking);
+    let metrics = manager.metrics().clone();
+    let operator = cluster.operator(manager).leader_election().start().await;
+    put(&cluster, "one", "1").await;
+    let ticked = |map: &ConfigMap| {
+        map.data
+            .iter()
+            .flatten()
+            .any(|(_, tick)| tick.parse::<u64>().is_ok_and(|n| n > 20))
+    };
+    cluster.wait_for::<ConfigMap>("default/one", ticked).await;
+    let writes = || cluster.requests().of("configmaps").writes().count();
+    // As under SIGSTOP, a takeover and SIGCONT: the clock goes on, nothing of the process does, then every timer is
+    // due at once.
+    let taken = serde_json::json!({ "spec": { "holderIdentity": "somebody-else" } });
+    cluster.patch::<Lease>("default/plain", taken).await;
+    let before = writes();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let error = operator.ended().await.expect_err("another replica has the Lease");
+    assert!(error.to_string().contains("`somebody-else` took it"), "{error}");
+    assert_eq!(writes(), before, "a write was sent after the Lease had run out");
+    let refused = metrics.encode(false);
+    assert!(
+        refused.contains("kubewright_fence_refusals_total 1"),
+        "the write that was due was held back"
+    );
+}
