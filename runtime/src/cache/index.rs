@@ -8,7 +8,7 @@ use crate::cache::Cached;
 use crate::delta::Header;
 use crate::key::ObjectKey;
 
-/// Gives the values under which an object is found.
+/// Gives the values under which an object is found. Must depend on the object alone, and must not ask the informer.
 pub type IndexFn = Arc<dyn Fn(&Cached) -> Vec<String> + Send + Sync>;
 
 type Keys = BTreeMap<Arc<str>, BTreeSet<ObjectKey>>;
