@@ -2,6 +2,7 @@
 
 mod cache_faults;
 mod cache_reads;
+mod cache_restart;
 mod cache_rig;
 mod cache_schedules;
 mod cache_watch;
