@@ -7,13 +7,15 @@ mod authorizer;
 mod fault;
 mod rewrite;
 mod text;
+mod types;
 mod value;
 
 use std::sync::LazyLock;
 
 use kube_cel::KubeCelExt as _;
-use kube_cel::cel::parser::Expression;
-use kube_cel::cel::{Context, Program as Parsed, Value as CelValue};
+use kube_cel::cel::objects::OptionalValue;
+use kube_cel::cel::parser::{Expression, Parser};
+use kube_cel::cel::{Context, Value as CelValue};
 use serde_json::Value;
 
 use crate::access::{Authorizer, User};
@@ -25,6 +27,29 @@ static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| {
     authorizer::register(&mut context);
     context
 });
+
+/// Names that are no variables: types, and the namespaces of libraries.
+const DECLARED: &[&str] = &[
+    "bool",
+    "bytes",
+    "double",
+    "duration",
+    "format",
+    "google",
+    "int",
+    "ip",
+    "list",
+    "map",
+    "math",
+    "null_type",
+    "optional",
+    "optional_type",
+    "sets",
+    "string",
+    "timestamp",
+    "type",
+    "uint",
+];
 
 /// A parsed expression.
 #[derive(Clone, Debug)]
@@ -47,8 +72,9 @@ impl Program {
                 &format!("expression is longer than {} bytes", text::LONGEST),
             ));
         }
-        let parsed = Parsed::compile(text).map_err(|errors| text::syntax(text, &errors))?;
-        let expression = rewrite::structs_to_maps(parsed.expression());
+        let parser = Parser::new().enable_optional_syntax(true);
+        let parsed = parser.parse(text).map_err(|errors| text::syntax(text, &errors))?;
+        let expression = rewrite::structs_to_maps(&parsed);
         Ok(Self {
             text: text.to_owned(),
             expression,
@@ -74,7 +100,12 @@ impl Program {
         let mut unknown: Vec<(usize, &str)> = references
             .variables()
             .into_iter()
-            .filter(|name| !name.starts_with('@') && !known.contains(name) && !rewrite::binds(&self.expression, name))
+            .filter(|name| {
+                !name.starts_with('@')
+                    && !known.contains(name)
+                    && !DECLARED.contains(name)
+                    && !rewrite::binds(&self.expression, name)
+            })
             .map(|name| (text::position(&self.text, name), name))
             .collect();
         unknown.sort_unstable();
@@ -127,6 +158,13 @@ impl Variables {
         self.put(name, value::from_json(json, schema));
     }
 
+    /// Sets a variable to a value that may not be there: `oldSelf.hasValue()`.
+    pub fn set_optional(&mut self, name: &str, json: Option<&Value>, schema: Option<&Node>) {
+        let value = json.map(|json| value::from_json(json, schema));
+        let optional = value.map_or_else(OptionalValue::none, OptionalValue::of);
+        self.put(name, CelValue::Opaque(std::sync::Arc::new(optional)));
+    }
+
     /// Sets the variable `authorizer` to checks on behalf of a user, and `authorizer.requestResource` to checks on
     /// the resource that a request is about.
     pub fn set_authorizer(&mut self, authorizer: &Authorizer, user: &User, request: authorizer::Asked) {
@@ -140,6 +178,7 @@ impl Variables {
 }
 
 pub use authorizer::Asked;
+pub(crate) use types::Kind;
 
 #[cfg(test)]
 mod tests {

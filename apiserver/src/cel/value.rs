@@ -24,13 +24,70 @@ pub(super) fn from_json(json: &Value, schema: Option<&Node>) -> CelValue {
             let map: HashMap<Key, CelValue> = fields
                 .iter()
                 .map(|(name, value)| {
+                    if name == "metadata" && schema.is_some_and(|schema| schema.embedded) {
+                        return (Key::String(Arc::new(name.clone())), names_of(value));
+                    }
                     let of_field = schema.and_then(|schema| schema.child(name)).map(|field| &**field);
-                    (Key::String(Arc::new(name.clone())), from_json(value, of_field))
+                    let declared = schema.is_some_and(|schema| schema.property(name).is_some());
+                    let seen = if declared { escaped(name) } else { name.clone() };
+                    (Key::String(Arc::new(seen)), from_json(value, of_field))
                 })
                 .collect();
             CelValue::Map(Map { map: Arc::new(map) })
         }
     }
+}
+
+/// What rules see of the metadata of a whole object: its name and what that was made from.
+fn names_of(metadata: &Value) -> CelValue {
+    let seen: HashMap<Key, CelValue> = ["name", "generateName"]
+        .into_iter()
+        .filter_map(|field| {
+            let value = metadata.get(field)?.as_str()?;
+            let key = Key::String(Arc::new(field.to_owned()));
+            Some((key, CelValue::String(Arc::new(value.to_owned()))))
+        })
+        .collect();
+    CelValue::Map(Map { map: Arc::new(seen) })
+}
+
+/// Words that the language keeps for itself.
+const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The name of a property as expressions write it: `a-b` is `a__dash__b`.
+pub(super) fn escaped(name: &str) -> String {
+    if RESERVED.contains(&name) {
+        return format!("__{name}__");
+    }
+    if name.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return name.to_owned();
+    }
+    name.replace("__", "__underscores__")
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__")
 }
 
 /// The value as JSON.

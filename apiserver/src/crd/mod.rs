@@ -4,6 +4,8 @@ pub mod jsonpath;
 mod names;
 mod object;
 mod resources;
+mod rule_checks;
+mod rules;
 mod structural;
 #[cfg(test)]
 mod tests;

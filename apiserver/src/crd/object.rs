@@ -36,7 +36,27 @@ pub fn validate_object(resource: &Resource, subresource: &str, new: &Value, old:
         check_list(node, value, path, &mut lists)
     });
     causes.extend(lists);
+    causes.extend(rules(schema.root(), new, old, &causes));
     causes
+}
+
+/// The rules run unless something is wrong that would mislead them.
+fn rules(node: &Node, new: &Value, old: Option<&Value>, causes: &[Cause]) -> Vec<Cause> {
+    if !super::rules::has_rules(node) {
+        return Vec::new();
+    }
+    let blocking = [
+        "FieldValueTypeInvalid",
+        "FieldValueRequired",
+        "FieldValueNotSupported",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+    ];
+    if causes.iter().any(|cause| blocking.contains(&cause.reason)) {
+        let why = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+        return vec![Cause::invalid("<nil>", &Value::Null, why)];
+    }
+    super::rules::evaluate(node, new, old, "")
 }
 
 /// Calls `check` with every value that the schema knows, its old value and its path (`spec.m[key].list[0]`).

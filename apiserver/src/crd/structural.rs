@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::rule_checks;
 use crate::error::Cause;
 use crate::schema::Schema;
 
@@ -29,6 +30,7 @@ pub(super) fn validate(schema: &Value, path: &str, status: bool) -> Vec<Cause> {
     invariants(schema, Level::Root, path, &mut structural);
     if structural.is_empty() {
         defaults(schema, path, &mut causes);
+        rules(schema, path, true, None, &mut causes);
     }
     structural.sort_by_key(Cause::sentence);
     causes.extend(structural);
@@ -403,6 +405,39 @@ fn branch_of(branch: &Value, path: &str, causes: &mut Vec<Cause>) {
                 format!("must be {state} to be structural"),
             ));
         }
+    }
+}
+
+/// The rules of every node; items of lists other than those of type map have no old selves to meet.
+fn rules(schema: &Value, path: &str, is_root: bool, uncorrelatable: Option<&str>, causes: &mut Vec<Cause>) {
+    rule_checks::check(schema, path, is_root, uncorrelatable, causes);
+    let Some(map) = schema.as_object() else { return };
+    for (key, property) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        rules(
+            property,
+            &format!("{path}.properties[{key}]"),
+            false,
+            uncorrelatable,
+            causes,
+        );
+    }
+    if let Some(items) = map.get("items").filter(|items| items.is_object()) {
+        let by_key = map.get("x-kubernetes-list-type").is_some_and(|t| t == "map");
+        let below = if by_key {
+            uncorrelatable
+        } else {
+            uncorrelatable.or(Some(path))
+        };
+        rules(items, &format!("{path}.items"), false, below, causes);
+    }
+    if let Some(additional) = map.get("additionalProperties").filter(|a| a.is_object()) {
+        rules(
+            additional,
+            &format!("{path}.additionalProperties"),
+            false,
+            uncorrelatable,
+            causes,
+        );
     }
 }
 

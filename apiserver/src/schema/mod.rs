@@ -13,6 +13,7 @@ mod node;
 mod parse;
 mod prune;
 pub(crate) mod quantity;
+mod rule;
 mod validate;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use serde_json::Value;
 use crate::error::{ApiError, Cause};
 
 pub use node::{Format, ListType, Node, NodeRef, Property, Type, Validations};
+pub use rule::Rule;
 
 /// The schema of one version of one kind.
 #[derive(Clone, Debug)]

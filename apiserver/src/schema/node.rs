@@ -8,6 +8,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::data::Definition;
+use super::rule::Rule;
 
 /// The JSON type that a field declares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,8 +154,8 @@ pub struct Validations {
     pub one_of: Vec<Node>,
     /// Must not hold.
     pub not: Option<Box<Node>>,
-    /// `x-kubernetes-validations`, as written.
-    pub rules: Vec<Value>,
+    /// `x-kubernetes-validations`.
+    pub rules: Vec<Rule>,
 }
 
 /// A link to a node: owned by a custom kind's schema, or in the shared table of built-in definitions.

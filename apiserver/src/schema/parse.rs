@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::data::{self, Definition};
 use super::node::{Format, ListType, Node, NodeRef, Property, Type, Validations};
+use super::rule::Rule;
 
 const REFERENCE: &str = "#/components/schemas/";
 
@@ -216,8 +217,10 @@ fn validations(schema: &Map<String, Value>) -> Option<Box<Validations>> {
         rules: schema
             .get("x-kubernetes-validations")
             .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default(),
+            .into_iter()
+            .flatten()
+            .map(Rule::new)
+            .collect(),
     };
     rules.any().then(|| Box::new(rules))
 }

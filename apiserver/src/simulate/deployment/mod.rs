@@ -102,7 +102,11 @@ impl Work<'_> {
             self.scale().await?;
             return self.sync_status().await;
         }
-        if self.recreates() { self.recreate().await } else { self.roll().await }
+        if self.recreates() {
+            self.recreate().await
+        } else {
+            self.roll().await
+        }
     }
 
     fn replicas(&self) -> i64 {

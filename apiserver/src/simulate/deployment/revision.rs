@@ -44,7 +44,9 @@ impl Work<'_> {
 
     /// Brings the annotations of the new ReplicaSet, if there is one, and the Deployment's revision up to date.
     pub(super) async fn find_new(&mut self) -> Result<Step<()>, ApiError> {
-        let Some(mut new) = self.new.take() else { return Ok(Step::Done(())) };
+        let Some(mut new) = self.new.take() else {
+            return Ok(Step::Done(()));
+        };
         let changed = self.annotate_new(&mut new);
         let ready_seconds = self.deployment.at("spec.minReadySeconds").cloned().unwrap_or_default();
         let seconds_changed = new.int("spec.minReadySeconds").unwrap_or(0) != ready_seconds.as_i64().unwrap_or(0);
@@ -69,7 +71,11 @@ impl Work<'_> {
             store = true;
         }
         self.new = Some(new);
-        if store { self.store_status().await } else { Ok(Step::Done(())) }
+        if store {
+            self.store_status().await
+        } else {
+            Ok(Step::Done(()))
+        }
     }
 
     /// Makes the ReplicaSet of the present template if there is none.
@@ -131,7 +137,11 @@ impl Work<'_> {
         }
         self.new = Some(created);
         self.requests = 0;
-        if store { self.store_status().await } else { Ok(Step::Done(())) }
+        if store {
+            self.store_status().await
+        } else {
+            Ok(Step::Done(()))
+        }
     }
 
     /// How large the new ReplicaSet may be now.

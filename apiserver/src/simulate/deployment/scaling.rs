@@ -29,7 +29,11 @@ impl Work<'_> {
         let active: Vec<Value> = self.all().filter(|s| replicas(s) > 0).cloned().collect();
         let wanted = self.replicas();
         let only = match active.as_slice() {
-            [] => self.new.as_ref().or_else(|| self.old.iter().max_by_key(|s| revision::of(s))).cloned(),
+            [] => self
+                .new
+                .as_ref()
+                .or_else(|| self.old.iter().max_by_key(|s| revision::of(s)))
+                .cloned(),
             [one] => Some(one.clone()),
             _ => None,
         };
