@@ -1,7 +1,7 @@
 //! What a reconcile may do: read, write, own, report.
 //!
-//! [`Context`] is the typed face; what it does is written once, without types, in [`inner`] and its neighbours:
-//! [`read`], [`apply`], [`set`], [`write`], [`status`].
+//! [`Context`] is the typed face; what it does is written once, without types, in `inner` and its neighbours:
+//! `read`, `apply`, `set`, `write`, `status`.
 
 mod apply;
 mod body;
