@@ -8,6 +8,7 @@ mod interner;
 mod json;
 mod memory;
 mod overlay;
+mod page;
 mod proof;
 mod reader;
 mod scanner;
@@ -29,4 +30,4 @@ pub use spec::{Covers, InformerSpec};
 
 pub(crate) use informer::ListRun;
 pub(crate) use json::Cursor;
-pub(crate) use scanner::split_list;
+pub(crate) use page::split_list;

@@ -9,7 +9,6 @@ use foldhash::fast::FixedState;
 
 use crate::cache::interner::Interner;
 use crate::cache::json::{Cursor, JsonError};
-use crate::client::Page;
 use crate::delta::{Header, Labels, OwnerRef, Version};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
@@ -289,53 +288,6 @@ struct Found {
     deletion_grace: Option<i64>,
     created: Option<Arc<str>>,
     annotations_digest: u64,
-}
-
-/// Splits the answer to a list into its items, which share the answer's buffer.
-pub(crate) fn split_list(answer: &Bytes) -> Result<Page, ScanError> {
-    let mut items = Vec::new();
-    let mut version = None;
-    let mut continue_token = None;
-    let mut listed = false;
-    Cursor::new(answer).members(|name, value| {
-        match name {
-            b"items" if value.is_null() => {
-                listed = true;
-                value.skip()?;
-            }
-            b"items" => {
-                listed = true;
-                value.elements(|item| {
-                    items.push(answer.slice(item.skip()?));
-                    Ok::<(), JsonError>(())
-                })?;
-            }
-            b"metadata" => value.members(|name, value| {
-                match name {
-                    b"resourceVersion" => version = value.text()?.map(|text| Version::parse(&text)),
-                    b"continue" => {
-                        continue_token = value.text()?.filter(|text| !text.is_empty()).map(Into::into);
-                    }
-                    _ => {
-                        value.skip()?;
-                    }
-                }
-                Ok::<(), JsonError>(())
-            })?,
-            _ => {
-                value.skip()?;
-            }
-        }
-        Ok::<(), ScanError>(())
-    })?;
-    if !listed {
-        return Err(ScanError::Missing("items"));
-    }
-    Ok(Page {
-        items,
-        version: version.ok_or(ScanError::Missing("metadata.resourceVersion"))?,
-        continue_token,
-    })
 }
 
 /// A digest of bytes; the same within one build of the program, not across.

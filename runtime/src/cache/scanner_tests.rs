@@ -1,4 +1,5 @@
 use super::*;
+use crate::cache::split_list;
 
 fn scanner() -> Scanner {
     Scanner::new(

@@ -5,16 +5,19 @@ mod error;
 mod fence;
 mod layers;
 mod origin;
+mod params;
 mod request;
 mod target;
 mod transport;
+mod write;
 
 pub use error::{ClientError, StatusError};
 pub use fence::WriteFence;
 pub use layers::{AnswerBody, Builder, Fault, FaultError, FaultHook, Recorder, RequestRecord};
 pub use origin::Origin;
+pub use params::{DeleteOptions, ListParams, Page, PatchType, Preconditions, Propagation, WatchParams};
 pub use target::Target;
-pub use transport::{DeleteOptions, ListParams, Page, PatchType, Preconditions, Propagation, Transport, WatchParams};
+pub use transport::Transport;
 
 pub(crate) use answer::event_status;
 pub(crate) use transport::PAGE;

@@ -16,6 +16,7 @@ use crate::client::error::ClientError;
 use crate::client::fence::WriteFence;
 use crate::client::layers::{AnswerBody, Builder, LayeredService, NoRetry};
 use crate::client::origin::Origin;
+use crate::client::params::{ListParams, Page, WatchParams};
 use crate::client::request::{Query, collection_path, object_path};
 use crate::client::target::Target;
 use crate::delta::Version;
@@ -27,7 +28,7 @@ use crate::watch::Frames;
 /// Objects per page, as client-go has it.
 pub(crate) const PAGE: u32 = 500;
 
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -43,91 +44,6 @@ pub struct Transport {
     fence: Option<WriteFence>,
     timeout: Duration,
     default_namespace: String,
-}
-
-/// What to list.
-#[derive(Clone, Debug, Default)]
-pub struct ListParams {
-    /// Label selector.
-    pub labels: Option<String>,
-    /// Field selector.
-    pub fields: Option<String>,
-    /// Objects per page; all of them where `None`.
-    pub limit: Option<u32>,
-    /// Where the page before ended.
-    pub continue_token: Option<String>,
-    /// Ask for metadata alone.
-    pub metadata_only: bool,
-}
-
-/// One page of a list.
-#[derive(Debug)]
-pub struct Page {
-    /// The objects as JSON, sharing one buffer.
-    pub items: Vec<Bytes>,
-    /// Version of the list: a watch may go on from here.
-    pub version: Version,
-    /// Asks for the next page, if there is one.
-    pub continue_token: Option<String>,
-}
-
-/// What to watch.
-#[derive(Clone, Debug, Default)]
-pub struct WatchParams {
-    /// Label selector.
-    pub labels: Option<String>,
-    /// Field selector.
-    pub fields: Option<String>,
-    /// Only what comes after this version.
-    pub version: Option<Version>,
-    /// Start with the objects there are, then a bookmark that says so (`sendInitialEvents`).
-    pub initial_events: bool,
-    /// When the server should end the watch.
-    pub timeout: Option<Duration>,
-    /// Ask for metadata alone.
-    pub metadata_only: bool,
-}
-
-/// How a patch is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchType {
-    /// RFC 6902.
-    Json,
-    /// RFC 7386.
-    Merge,
-    /// The strategic merge patch of built-in kinds.
-    Strategic,
-}
-
-/// What happens to the dependents of a deleted object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Propagation {
-    /// Dependents go later, by the garbage collector.
-    Background,
-    /// Dependents go first.
-    Foreground,
-    /// Dependents stay.
-    Orphan,
-}
-
-/// What must hold of an object for a request to be carried out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Preconditions {
-    /// Only the object with this uid.
-    pub uid: Option<String>,
-    /// Only this version.
-    pub resource_version: Option<String>,
-}
-
-/// Conditions and manner of a deletion.
-#[derive(Clone, Debug, Default)]
-pub struct DeleteOptions {
-    /// What must hold.
-    pub preconditions: Preconditions,
-    /// The server's default of the kind where `None`.
-    pub propagation: Option<Propagation>,
-    /// `gracePeriodSeconds`.
-    pub grace: Option<u32>,
 }
 
 impl Transport {
@@ -293,172 +209,6 @@ impl Transport {
         }
     }
 
-    /// Applies a configuration (server-side apply) as `manager`; `force` takes fields over from other managers.
-    ///
-    /// # Errors
-    ///
-    /// [`ClientError`]; 409 on a conflict.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropped after sending, the outcome is unknown: the overlay marks the object and the next read asks the server.
-    #[allow(clippy::too_many_arguments, reason = "each is a part of the request")]
-    pub async fn apply(
-        &self,
-        origin: &Origin,
-        kind: &Kind,
-        key: &ObjectKey,
-        subresource: Option<&'static str>,
-        body: Vec<u8>,
-        manager: &str,
-        force: bool,
-    ) -> Result<Bytes, ClientError> {
-        let mut query = Query::default();
-        query.push("fieldManager", manager);
-        if force {
-            query.push("force", "true");
-        }
-        self.write(
-            origin,
-            Target::object("patch", kind, key, subresource),
-            Method::PATCH,
-            &query,
-            "application/apply-patch+yaml",
-            body,
-        )
-        .await
-    }
-
-    /// Creates an object in a namespace; its name may be left to the server (`generateName`).
-    ///
-    /// # Errors
-    ///
-    /// [`ClientError`]; 409 `AlreadyExists` where the name is taken.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`Transport::apply`]; what the server named itself is not marked.
-    pub async fn create(
-        &self,
-        origin: &Origin,
-        kind: &Kind,
-        key: &ObjectKey,
-        body: Vec<u8>,
-        manager: &str,
-    ) -> Result<Bytes, ClientError> {
-        let target = Target::object("create", kind, key, None);
-        if kind.namespaced() && key.namespace.is_empty() {
-            let cause = format!("{} live in namespaces; set metadata.namespace", kind.plural());
-            return Err(invalid(&target, cause));
-        }
-        let path = collection_path(kind, key.namespace()).map_err(|cause| invalid(&target, cause))?;
-        let mut query = Query::default();
-        query.push("fieldManager", manager);
-        let request = self.request(&target, Method::POST, query.onto(path), JSON, Some(JSON), body.into())?;
-        self.call(origin, &target, request).await
-    }
-
-    /// Replaces an object, or one of its subresources (PUT).
-    ///
-    /// # Errors
-    ///
-    /// [`ClientError`]; 409 where the body's version is not the server's.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`Transport::apply`].
-    pub async fn replace(
-        &self,
-        origin: &Origin,
-        kind: &Kind,
-        key: &ObjectKey,
-        subresource: Option<&'static str>,
-        body: Vec<u8>,
-        manager: &str,
-    ) -> Result<Bytes, ClientError> {
-        let mut query = Query::default();
-        query.push("fieldManager", manager);
-        let target = Target::object("update", kind, key, subresource);
-        self.write(origin, target, Method::PUT, &query, JSON, body).await
-    }
-
-    /// Patches an object, or one of its subresources.
-    ///
-    /// # Errors
-    ///
-    /// [`ClientError`]; 422 where a test of a JSON patch fails.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`Transport::apply`].
-    #[allow(clippy::too_many_arguments, reason = "each is a part of the request")]
-    pub async fn patch(
-        &self,
-        origin: &Origin,
-        kind: &Kind,
-        key: &ObjectKey,
-        subresource: Option<&'static str>,
-        patch: PatchType,
-        body: Vec<u8>,
-        manager: &str,
-    ) -> Result<Bytes, ClientError> {
-        let content_type = match patch {
-            PatchType::Json => "application/json-patch+json",
-            PatchType::Merge => "application/merge-patch+json",
-            PatchType::Strategic => "application/strategic-merge-patch+json",
-        };
-        let mut query = Query::default();
-        query.push("fieldManager", manager);
-        let target = Target::object("patch", kind, key, subresource);
-        self.write(origin, target, Method::PATCH, &query, content_type, body)
-            .await
-    }
-
-    /// Deletes an object. The answer is the object where it lingers (finalizers, grace), else the object or a `Status`.
-    ///
-    /// # Errors
-    ///
-    /// [`ClientError`]; 404 where it is gone already, 409 where a precondition does not hold.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`Transport::apply`].
-    pub async fn delete(
-        &self,
-        origin: &Origin,
-        kind: &Kind,
-        key: &ObjectKey,
-        preconditions: Preconditions,
-    ) -> Result<Bytes, ClientError> {
-        let options = DeleteOptions {
-            preconditions,
-            ..DeleteOptions::default()
-        };
-        self.delete_with(origin, kind, key, &options).await
-    }
-
-    /// Deletes an object in a chosen manner.
-    ///
-    /// # Errors
-    ///
-    /// As [`Transport::delete`].
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`Transport::apply`].
-    pub async fn delete_with(
-        &self,
-        origin: &Origin,
-        kind: &Kind,
-        key: &ObjectKey,
-        options: &DeleteOptions,
-    ) -> Result<Bytes, ClientError> {
-        let target = Target::object("delete", kind, key, None);
-        let body = options.to_json();
-        self.write(origin, target, Method::DELETE, &Query::default(), JSON, body)
-            .await
-    }
-
     /// Opens a watch with bookmarks. The frames end when the server or the connection ends them.
     ///
     /// # Errors
@@ -529,23 +279,8 @@ impl Transport {
         self.call(origin, &target, request).await
     }
 
-    async fn write(
-        &self,
-        origin: &Origin,
-        target: Target,
-        method: Method,
-        query: &Query,
-        content_type: &'static str,
-        body: Vec<u8>,
-    ) -> Result<Bytes, ClientError> {
-        let path =
-            object_path(&target.kind, &target.key, target.subresource).map_err(|cause| invalid(&target, cause))?;
-        let request = self.request(&target, method, query.onto(path), JSON, Some(content_type), body.into())?;
-        self.call(origin, &target, request).await
-    }
-
     #[allow(clippy::unused_self, reason = "requests are built by the transport alone")]
-    fn request(
+    pub(super) fn request(
         &self,
         target: &Target,
         method: Method,
@@ -563,7 +298,12 @@ impl Transport {
             .map_err(|error| invalid(target, error.to_string()))
     }
 
-    async fn call(&self, origin: &Origin, target: &Target, request: Request<Body>) -> Result<Bytes, ClientError> {
+    pub(super) async fn call(
+        &self,
+        origin: &Origin,
+        target: &Target,
+        request: Request<Body>,
+    ) -> Result<Bytes, ClientError> {
         self.within(target, async {
             let response = self.send(origin, target, request).await?;
             let (parts, body) = response.into_parts();
@@ -614,29 +354,6 @@ impl Transport {
     }
 }
 
-impl DeleteOptions {
-    fn to_json(&self) -> Vec<u8> {
-        let mut preconditions = serde_json::Map::new();
-        if let Some(uid) = &self.preconditions.uid {
-            preconditions.insert("uid".to_owned(), uid.as_str().into());
-        }
-        if let Some(version) = &self.preconditions.resource_version {
-            preconditions.insert("resourceVersion".to_owned(), version.as_str().into());
-        }
-        let mut options = serde_json::json!({ "apiVersion": "v1", "kind": "DeleteOptions" });
-        if !preconditions.is_empty() {
-            options["preconditions"] = preconditions.into();
-        }
-        if let Some(propagation) = self.propagation {
-            options["propagationPolicy"] = format!("{propagation:?}").into();
-        }
-        if let Some(grace) = self.grace {
-            options["gracePeriodSeconds"] = grace.into();
-        }
-        options.to_string().into_bytes()
-    }
-}
-
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Transport")
@@ -658,7 +375,7 @@ async fn collect(target: &Target, body: AnswerBody) -> Result<Bytes, ClientError
     }
 }
 
-fn invalid(target: &Target, cause: String) -> ClientError {
+pub(super) fn invalid(target: &Target, cause: String) -> ClientError {
     ClientError::Invalid {
         target: Box::new(target.clone()),
         cause,
