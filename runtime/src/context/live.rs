@@ -9,7 +9,7 @@ use crate::context::inner::Inner;
 use crate::context::query::Query;
 use crate::context::target::ObjectName;
 use crate::error::Result;
-use crate::grants::{Declare, ReadBy};
+use crate::grants::{Declare, LiveReadBy};
 use crate::kind::Kind;
 
 /// Reads from the server itself; made by [`Context::live`].
@@ -28,7 +28,7 @@ impl<C: Declare> Live<'_, C> {
     /// # Cancel safety
     ///
     /// Safe: nothing is changed.
-    pub fn get<K: ReadBy<C>>(&self, name: impl ObjectName) -> BoxFuture<'_, Result<Option<Arc<K>>>> {
+    pub fn get<K: LiveReadBy<C>>(&self, name: impl ObjectName) -> BoxFuture<'_, Result<Option<Arc<K>>>> {
         let kind = Kind::of::<K>();
         let inner: &Inner = &self.cx.inner;
         let key = name.into_key(&inner.key().namespace, kind.namespaced());
@@ -50,7 +50,7 @@ impl<C: Declare> Live<'_, C> {
     /// # Cancel safety
     ///
     /// Safe: nothing is changed.
-    pub fn list<K: ReadBy<C>>(&self, query: Query) -> BoxFuture<'_, Result<Vec<Arc<K>>>> {
+    pub fn list<K: LiveReadBy<C>>(&self, query: Query) -> BoxFuture<'_, Result<Vec<Arc<K>>>> {
         let kind = Kind::of::<K>();
         let inner: &Inner = &self.cx.inner;
         Box::pin(async move {

@@ -1,7 +1,6 @@
 //! Map functions of every shape.
 
 use kubewright::declaration::{MapInput, Mapper};
-use kubewright::kube::core::PartialObjectMeta;
 use kubewright::prelude::*;
 use kubewright_ui_tests::*;
 
@@ -20,7 +19,10 @@ use kubewright_ui_tests::*;
 struct Watcher;
 
 impl Reconciler for Watcher {
-    async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {
+    async fn reconcile(&self, _: Arc<App>, cx: &Context<Self>) -> Result<Action> {
+        // Of a kind watched by its metadata, the cache answers the metadata and the server the rest.
+        let _ = cx.get::<PartialObjectMeta<ConfigMap>>("settings").await?;
+        let _ = cx.live().get::<ConfigMap>("settings").await?;
         Ok(Action::await_change())
     }
 }
