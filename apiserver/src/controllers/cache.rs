@@ -220,11 +220,11 @@ impl Objects {
     fn forget(&mut self, key: &Key) {
         let Some(object) = self.by_key.remove(key) else { return };
         if let Some(owner) = object.controller() {
-            drop_from(&mut self.by_controller, owner.text("uid").to_owned(), key);
+            drop_from(&mut self.by_controller, &owner.text("uid").to_owned(), key);
         }
         for (k, v) in object.labels().into_iter().flatten() {
             let slot = (Arc::clone(&key.namespace), pair(k, v.as_str().unwrap_or("")));
-            drop_from(&mut self.by_label, slot, key);
+            drop_from(&mut self.by_label, &slot, key);
         }
     }
 
@@ -242,11 +242,11 @@ impl Objects {
     }
 }
 
-fn drop_from<S: Ord>(index: &mut BTreeMap<S, BTreeSet<Key>>, slot: S, key: &Key) {
-    if let Some(set) = index.get_mut(&slot) {
+fn drop_from<S: Ord>(index: &mut BTreeMap<S, BTreeSet<Key>>, slot: &S, key: &Key) {
+    if let Some(set) = index.get_mut(slot) {
         set.remove(key);
         if set.is_empty() {
-            index.remove(&slot);
+            index.remove(slot);
         }
     }
 }
@@ -273,8 +273,8 @@ impl SelectorIndex {
         let old = state.by_key.remove(key);
         if let Some(old) = &old {
             match old.required().next() {
-                Some((k, v)) => drop_from(&mut state.by_pair, (Arc::clone(&key.namespace), pair(k, v)), key),
-                None => drop_from(&mut state.without_pair, Arc::clone(&key.namespace), key),
+                Some((k, v)) => drop_from(&mut state.by_pair, &(Arc::clone(&key.namespace), pair(k, v)), key),
+                None => drop_from(&mut state.without_pair, &key.namespace, key),
             }
         }
         if let Some(selector) = selector {

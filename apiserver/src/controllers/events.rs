@@ -258,7 +258,7 @@ impl Correlator {
         let entry = group.stored.entry(slot.clone()).or_insert_with(|| (String::new(), 0));
         entry.1 += 1;
         let stored = (!entry.0.is_empty()).then(|| entry.0.clone());
-        allowed.then(|| Observed {
+        allowed.then_some(Observed {
             key: (key, slot),
             message,
             count: entry.1,

@@ -27,6 +27,7 @@ use object::Object;
 use queue::Queue;
 
 pub mod cache;
+pub mod definitions;
 pub mod endpoints;
 pub mod events;
 pub mod gc;
@@ -232,6 +233,9 @@ pub async fn run(loopback: Loopback, settings: Settings) {
         controllers.cx("garbage-collector-controller"),
     ));
     controllers.add(namespace::Namespaces::new(controllers.cx("namespace-controller")));
+    controllers.add(definitions::Definitions::new(
+        controllers.cx("customresource-finalizer"),
+    ));
     if settings.service_accounts {
         controllers.add(service_accounts::ServiceAccounts::new(
             controllers.cx("serviceaccount-controller"),

@@ -98,7 +98,7 @@ impl Budgets {
             let since = time
                 .as_str()
                 .and_then(|t| t.parse::<jiff::Timestamp>().ok())
-                .map_or(0, |t| t.as_second());
+                .map_or(0, jiff::Timestamp::as_second);
             let left = since + PATIENCE - now;
             if there && left > 0 {
                 kept.insert(name.clone(), time.clone());

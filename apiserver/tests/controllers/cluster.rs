@@ -28,7 +28,10 @@ impl Cluster {
         let server = ApiServer::builder().token("t").simulate(simulate).clock(clock).build();
         let controllers = server.clone();
         tokio::spawn(async move { controllers.run_controllers().await });
-        Self { service: server.service(), server }
+        Self {
+            service: server.service(),
+            server,
+        }
     }
 
     /// Sends a request; answers the code and the body.
@@ -37,7 +40,11 @@ impl Cluster {
             "PATCH" => "application/merge-patch+json",
             _ => "application/json",
         };
-        let body = if body.is_null() { Bytes::new() } else { body.to_string().into() };
+        let body = if body.is_null() {
+            Bytes::new()
+        } else {
+            body.to_string().into()
+        };
         let request = Request::builder()
             .method(Method::from_bytes(method.as_bytes()).expect("a method"))
             .uri(path)
@@ -74,7 +81,9 @@ impl Cluster {
 
     /// Deletes with a propagation policy.
     pub(crate) async fn delete(&self, path: &str, policy: &str) {
-        let (code, body) = self.send("DELETE", &format!("{path}?propagationPolicy={policy}"), &Value::Null).await;
+        let (code, body) = self
+            .send("DELETE", &format!("{path}?propagationPolicy={policy}"), &Value::Null)
+            .await;
         assert_eq!(code, 200, "{path}: {body}");
     }
 
@@ -85,7 +94,11 @@ impl Cluster {
 
     /// The names in a list.
     pub(crate) async fn names(&self, path: &str) -> Vec<String> {
-        self.list(path).await.iter().map(|o| o["metadata"]["name"].as_str().unwrap_or("").to_owned()).collect()
+        self.list(path)
+            .await
+            .iter()
+            .map(|o| o["metadata"]["name"].as_str().unwrap_or("").to_owned())
+            .collect()
     }
 
     /// Waits, for two simulated minutes at most, until what is at `path` satisfies `holds`; null where nothing is.
@@ -109,7 +122,7 @@ impl Cluster {
 }
 
 /// A Deployment `web` in the namespace `default`, its pods annotated.
-pub(crate) fn deployment(replicas: i64, image: &str, annotations: Value) -> Value {
+pub(crate) fn deployment(replicas: i64, image: &str, annotations: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -128,7 +141,10 @@ pub(crate) fn deployment(replicas: i64, image: &str, annotations: Value) -> Valu
 /// Whether a condition of an object has this status.
 pub(crate) fn has(object: &Value, condition: &str, status: &str) -> bool {
     let conditions = object["status"]["conditions"].as_array();
-    conditions.into_iter().flatten().any(|c| c["type"] == condition && c["status"] == status)
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|c| c["type"] == condition && c["status"] == status)
 }
 
 pub(crate) const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";

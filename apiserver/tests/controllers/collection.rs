@@ -6,7 +6,7 @@ use crate::cluster::{Cluster, DEPLOYMENTS, PODS, SETS, WEB, deployment};
 
 async fn running() -> Cluster {
     let cluster = Cluster::simulated();
-    cluster.create(DEPLOYMENTS, &deployment(2, "app:1", json!({}))).await;
+    cluster.create(DEPLOYMENTS, &deployment(2, "app:1", &json!({}))).await;
     cluster.until(WEB, |d| d["status"]["readyReplicas"] == 2).await;
     cluster
 }
@@ -16,8 +16,12 @@ async fn deleting_a_deployment_collects_its_replica_sets_and_pods() {
     let cluster = running().await;
     cluster.delete(WEB, "Background").await;
     cluster.until_gone(WEB).await;
-    cluster.until(SETS, |l| l["items"].as_array().is_some_and(Vec::is_empty)).await;
-    cluster.until(PODS, |l| l["items"].as_array().is_some_and(Vec::is_empty)).await;
+    cluster
+        .until(SETS, |l| l["items"].as_array().is_some_and(Vec::is_empty))
+        .await;
+    cluster
+        .until(PODS, |l| l["items"].as_array().is_some_and(Vec::is_empty))
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -25,11 +29,16 @@ async fn a_foreground_deletion_waits_for_the_pods() {
     let cluster = running().await;
     let pod = cluster.names(PODS).await.remove(0);
     let held = format!("{PODS}/{pod}");
-    cluster.patch(&held, &json!({"metadata": {"finalizers": ["example.com/hold"]}})).await;
+    cluster
+        .patch(&held, &json!({"metadata": {"finalizers": ["example.com/hold"]}}))
+        .await;
     cluster.delete(WEB, "Foreground").await;
     tokio::time::sleep(std::time::Duration::from_secs(30)).await;
     assert_eq!(cluster.names(PODS).await, [pod]);
-    assert_eq!(cluster.get(WEB).await["metadata"]["finalizers"], json!(["foregroundDeletion"]));
+    assert_eq!(
+        cluster.get(WEB).await["metadata"]["finalizers"],
+        json!(["foregroundDeletion"])
+    );
     cluster.patch(&held, &json!({"metadata": {"finalizers": null}})).await;
     cluster.until_gone(WEB).await;
     assert!(cluster.list(SETS).await.is_empty());
@@ -43,10 +52,13 @@ async fn orphaned_children_stay_and_are_adopted_by_a_new_owner() {
     cluster.until_gone(WEB).await;
     let sets = cluster.list(SETS).await;
     assert!(sets.len() == 1 && sets[0]["metadata"]["ownerReferences"].is_null());
-    cluster.create(DEPLOYMENTS, &deployment(2, "app:1", json!({}))).await;
+    cluster.create(DEPLOYMENTS, &deployment(2, "app:1", &json!({}))).await;
     cluster.until(WEB, |d| d["status"]["readyReplicas"] == 2).await;
     assert_eq!(cluster.names(PODS).await, pods);
-    assert_eq!(cluster.list(SETS).await[0]["metadata"]["ownerReferences"][0]["name"], "web");
+    assert_eq!(
+        cluster.list(SETS).await[0]["metadata"]["ownerReferences"][0]["name"],
+        "web"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -64,7 +76,13 @@ async fn a_dependent_of_two_owners_goes_with_the_second() {
     cluster.create(maps, &child).await;
     cluster.delete(&format!("{maps}/a"), "Background").await;
     let path = format!("{maps}/child");
-    cluster.until(&path, |c| c["metadata"]["ownerReferences"].as_array().is_some_and(|o| o.len() == 1)).await;
+    cluster
+        .until(&path, |c| {
+            c["metadata"]["ownerReferences"]
+                .as_array()
+                .is_some_and(|o| o.len() == 1)
+        })
+        .await;
     cluster.delete(&format!("{maps}/b"), "Background").await;
     cluster.until_gone(&path).await;
 }

@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, DEPLOYMENTS, PODS, WEB, deployment};
 #[tokio::test(start_paused = true)]
 async fn nothing_is_written_once_everything_is_at_rest() {
     let cluster = Cluster::simulated();
-    cluster.create(DEPLOYMENTS, &deployment(3, "app:1", json!({}))).await;
+    cluster.create(DEPLOYMENTS, &deployment(3, "app:1", &json!({}))).await;
     cluster.until(WEB, |d| d["status"]["readyReplicas"] == 3).await;
     tokio::time::sleep(Duration::from_secs(20)).await;
     let before = cluster.server.store().revision();
@@ -20,7 +20,7 @@ async fn nothing_is_written_once_everything_is_at_rest() {
 
 async fn history(seed: u64) -> Vec<Value> {
     let cluster = Cluster::start(Simulate::Full, seed);
-    cluster.create(DEPLOYMENTS, &deployment(3, "app:1", json!({}))).await;
+    cluster.create(DEPLOYMENTS, &deployment(3, "app:1", &json!({}))).await;
     cluster.until(WEB, |d| d["status"]["readyReplicas"] == 3).await;
     let mut objects = cluster.list(PODS).await;
     objects.extend(cluster.list("/api/v1/namespaces/default/events").await);

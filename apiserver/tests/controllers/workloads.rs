@@ -11,8 +11,12 @@ const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
 #[tokio::test(start_paused = true)]
 async fn a_deployment_of_three_becomes_available() {
     let cluster = Cluster::simulated();
-    cluster.create(DEPLOYMENTS, &deployment(3, "app:1", json!({}))).await;
-    let web = cluster.until(WEB, |d| has(d, "Available", "True") && d["status"]["readyReplicas"] == 3).await;
+    cluster.create(DEPLOYMENTS, &deployment(3, "app:1", &json!({}))).await;
+    let web = cluster
+        .until(WEB, |d| {
+            has(d, "Available", "True") && d["status"]["readyReplicas"] == 3
+        })
+        .await;
     assert_eq!(web["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "1");
     assert_eq!(web["status"]["observedGeneration"], 1);
     for pod in cluster.list(PODS).await {
@@ -22,26 +26,39 @@ async fn a_deployment_of_three_becomes_available() {
     }
     let events = cluster.list("/api/v1/namespaces/default/events").await;
     let reasons: Vec<_> = events.iter().filter_map(|e| e["reason"].as_str()).collect();
-    assert!(reasons.contains(&"ScalingReplicaSet") && reasons.contains(&"SuccessfulCreate"), "{reasons:?}");
+    assert!(
+        reasons.contains(&"ScalingReplicaSet") && reasons.contains(&"SuccessfulCreate"),
+        "{reasons:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn scaling_adds_and_removes_pods() {
     let cluster = Cluster::simulated();
-    cluster.create(DEPLOYMENTS, &deployment(1, "app:1", json!({}))).await;
+    cluster.create(DEPLOYMENTS, &deployment(1, "app:1", &json!({}))).await;
     cluster.until(WEB, |d| d["status"]["readyReplicas"] == 1).await;
-    cluster.patch(&format!("{WEB}/scale"), &json!({"spec": {"replicas": 4}})).await;
+    cluster
+        .patch(&format!("{WEB}/scale"), &json!({"spec": {"replicas": 4}}))
+        .await;
     cluster.until(WEB, |d| d["status"]["readyReplicas"] == 4).await;
     assert_eq!(cluster.list(SETS).await.len(), 1);
-    cluster.patch(&format!("{WEB}/scale"), &json!({"spec": {"replicas": 0}})).await;
-    cluster.until(PODS, |l| l["items"].as_array().is_some_and(Vec::is_empty)).await;
-    cluster.until(WEB, |d| has(d, "Available", "True") && d["status"]["replicas"].is_null()).await;
+    cluster
+        .patch(&format!("{WEB}/scale"), &json!({"spec": {"replicas": 0}}))
+        .await;
+    cluster
+        .until(PODS, |l| l["items"].as_array().is_some_and(Vec::is_empty))
+        .await;
+    cluster
+        .until(WEB, |d| {
+            has(d, "Available", "True") && d["status"]["replicas"].is_null()
+        })
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_changed_template_rolls_without_going_below_what_must_be_available() {
     let cluster = Cluster::simulated();
-    cluster.create(DEPLOYMENTS, &deployment(4, "app:1", json!({}))).await;
+    cluster.create(DEPLOYMENTS, &deployment(4, "app:1", &json!({}))).await;
     cluster.until(WEB, |d| d["status"]["readyReplicas"] == 4).await;
     let template = json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "app:2"}]}}}});
     cluster.patch(WEB, &template).await;
@@ -49,12 +66,16 @@ async fn a_changed_template_rolls_without_going_below_what_must_be_available() {
     cluster
         .until(WEB, |d| {
             assert!(available(d) >= 3, "{:#}", d["status"]);
-            d["status"]["observedGeneration"] == 2 && d["status"]["updatedReplicas"] == 4 && d["status"]["replicas"] == 4
+            d["status"]["observedGeneration"] == 2
+                && d["status"]["updatedReplicas"] == 4
+                && d["status"]["replicas"] == 4
         })
         .await;
     let sets = cluster.list(SETS).await;
     assert_eq!(sets.len(), 2);
-    cluster.until(PODS, |l| l["items"].as_array().is_some_and(|i| i.len() == 4)).await;
+    cluster
+        .until(PODS, |l| l["items"].as_array().is_some_and(|i| i.len() == 4))
+        .await;
     for pod in cluster.list(PODS).await {
         assert_eq!(pod["spec"]["containers"][0]["image"], "app:2");
     }
@@ -64,7 +85,7 @@ async fn a_changed_template_rolls_without_going_below_what_must_be_available() {
 async fn a_pod_that_never_gets_ready_keeps_its_deployment_unavailable() {
     let cluster = Cluster::simulated();
     let never = json!({"simulate.kubewright.dev/ready": "never"});
-    let mut object = deployment(1, "app:1", never);
+    let mut object = deployment(1, "app:1", &never);
     object["spec"]["progressDeadlineSeconds"] = 20.into();
     cluster.create(DEPLOYMENTS, &object).await;
     let web = cluster.until(WEB, |d| has(d, "Progressing", "False")).await;
@@ -79,12 +100,16 @@ async fn a_pod_that_never_gets_ready_keeps_its_deployment_unavailable() {
 #[tokio::test(start_paused = true)]
 async fn a_deleted_pod_is_replaced() {
     let cluster = Cluster::simulated();
-    cluster.create(DEPLOYMENTS, &deployment(2, "app:1", json!({}))).await;
+    cluster.create(DEPLOYMENTS, &deployment(2, "app:1", &json!({}))).await;
     cluster.until(WEB, |d| d["status"]["readyReplicas"] == 2).await;
     let first = cluster.names(PODS).await.remove(0);
     cluster.delete(&format!("{PODS}/{first}"), "Background").await;
     cluster.until_gone(&format!("{PODS}/{first}")).await;
-    cluster.until(WEB, |d| d["status"]["readyReplicas"] == 2 && d["status"]["terminatingReplicas"] == 0).await;
+    cluster
+        .until(WEB, |d| {
+            d["status"]["readyReplicas"] == 2 && d["status"]["terminatingReplicas"] == 0
+        })
+        .await;
     assert!(!cluster.names(PODS).await.contains(&first));
 }
 
@@ -102,9 +127,13 @@ async fn a_job_runs_to_completion_and_a_failing_one_to_its_backoff_limit() {
     };
     cluster.create(JOBS, &job("good", "0")).await;
     cluster.create(JOBS, &job("bad", "3")).await;
-    let good = cluster.until(&format!("{JOBS}/good"), |j| has(j, "Complete", "True")).await;
+    let good = cluster
+        .until(&format!("{JOBS}/good"), |j| has(j, "Complete", "True"))
+        .await;
     assert_eq!(good["status"]["succeeded"], 2);
-    let bad = cluster.until(&format!("{JOBS}/bad"), |j| has(j, "Failed", "True")).await;
+    let bad = cluster
+        .until(&format!("{JOBS}/bad"), |j| has(j, "Failed", "True"))
+        .await;
     assert_eq!(bad["status"]["failed"], 2);
     for pod in cluster.list(PODS).await {
         assert!(pod["metadata"]["finalizers"].is_null(), "{pod:#}");
@@ -128,7 +157,9 @@ async fn a_stateful_set_makes_its_pods_in_order_with_their_claims() {
             }],
         },
     });
-    cluster.create("/apis/apps/v1/namespaces/default/statefulsets", &set).await;
+    cluster
+        .create("/apis/apps/v1/namespaces/default/statefulsets", &set)
+        .await;
     let path = "/apis/apps/v1/namespaces/default/statefulsets/db";
     cluster.until(path, |s| s["status"]["readyReplicas"] == 2).await;
     assert_eq!(cluster.names(PODS).await, ["db-0", "db-1"]);
@@ -146,10 +177,17 @@ async fn a_daemon_set_has_a_pod_on_every_node() {
             "metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
         }},
     });
-    cluster.create("/apis/apps/v1/namespaces/default/daemonsets", &set).await;
+    cluster
+        .create("/apis/apps/v1/namespaces/default/daemonsets", &set)
+        .await;
     let path = "/apis/apps/v1/namespaces/default/daemonsets/agent";
     cluster.until(path, |s| s["status"]["numberReady"] == 1).await;
-    cluster.create("/api/v1/nodes", &json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "second"}})).await;
+    cluster
+        .create(
+            "/api/v1/nodes",
+            &json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "second"}}),
+        )
+        .await;
     cluster.until(path, |s| s["status"]["numberReady"] == 2).await;
 }
 
@@ -162,7 +200,9 @@ async fn a_cron_job_makes_a_job_every_minute_and_keeps_few() {
             "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
         }}}},
     });
-    cluster.create("/apis/batch/v1/namespaces/default/cronjobs", &cron).await;
+    cluster
+        .create("/apis/batch/v1/namespaces/default/cronjobs", &cron)
+        .await;
     tokio::time::sleep(Duration::from_secs(190)).await;
     assert_eq!(cluster.names(JOBS).await.len(), 1);
     let tick = cluster.get("/apis/batch/v1/namespaces/default/cronjobs/tick").await;

@@ -21,6 +21,9 @@ const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 /// Beyond so many missed times the search for the last one is given up.
 const MISSED: usize = 100;
 
+/// The last time that came, and the next one.
+type Times = (Option<Timestamp>, Option<Timestamp>);
+
 /// The CronJob controller.
 pub struct CronJobs {
     cx: Cx,
@@ -108,7 +111,7 @@ impl CronJobs {
     }
 
     /// The last time that came and has no Job yet, and the next one.
-    fn due(&self, cron: &Value) -> Result<(Option<Timestamp>, Option<Timestamp>), (&'static str, String)> {
+    fn due(&self, cron: &Value) -> Result<Times, (&'static str, String)> {
         let text = cron.text("spec.schedule");
         let schedule = Schedule::parse(text)
             .map_err(|e| ("UnparseableSchedule", format!("unparseable schedule: {text} : {e}")))?;

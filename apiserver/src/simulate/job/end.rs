@@ -18,7 +18,7 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn success(reason: &'static str, message: impl Into<String>) -> Self {
+    fn success<T: Into<String>>(reason: &'static str, message: T) -> Self {
         Self {
             succeeded: true,
             reason,
@@ -26,7 +26,7 @@ impl Verdict {
         }
     }
 
-    fn failure(reason: &'static str, message: impl Into<String>) -> Self {
+    fn failure<T: Into<String>>(reason: &'static str, message: T) -> Self {
         Self {
             succeeded: false,
             reason,
@@ -116,8 +116,7 @@ impl Work<'_> {
                 condition.text("message").to_owned(),
             ))
         };
-        of("FailureTarget", |r, m| Verdict::failure(r, m))
-            .or_else(|| of("SuccessCriteriaMet", |r, m| Verdict::success(r, m)))
+        of("FailureTarget", Verdict::failure::<String>).or_else(|| of("SuccessCriteriaMet", Verdict::success::<String>))
     }
 
     /// Why the Job fails, if it does.
@@ -360,7 +359,7 @@ fn exit_time(pod: &Value) -> Option<i64> {
     ended
         .max()
         .or_else(|| pod.time("metadata.deletionTimestamp"))
-        .map(|t| t.as_second())
+        .map(jiff::Timestamp::as_second)
 }
 
 /// Reasons that conditions of this controller have.

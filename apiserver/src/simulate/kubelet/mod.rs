@@ -197,18 +197,26 @@ impl Kubelet {
 
     /// Makes a node ready: its status, and the end of the taint that it is born with.
     async fn tend(&self, name: &str) -> Result<(), ApiError> {
-        let Some(node) = self.cx.cache.get(&NODES, &Key::new("", name)) else { return Ok(()) };
+        let Some(node) = self.cx.cache.get(&NODES, &Key::new("", name)) else {
+            return Ok(());
+        };
         let gvr = NODES.gvr();
         if node.condition("Ready").is_none() {
             let now = self.cx.loopback.clock().now_rfc3339();
             let patch = status::node_status(name, &now);
-            self.cx.loopback.merge_patch(&gvr, Some("status"), "", name, patch).await?;
+            self.cx
+                .loopback
+                .merge_patch(&gvr, Some("status"), "", name, patch)
+                .await?;
         }
         let taints = node.items("spec.taints");
         let kept: Vec<&Value> = taints.iter().filter(|t| t.text("key") != NOT_READY).collect();
         if node.condition("Ready").is_none_or(|c| c.text("status") == "True") && kept.len() < taints.len() {
             let kept = if kept.is_empty() { Value::Null } else { json!(kept) };
-            self.cx.loopback.merge_patch(&gvr, None, "", name, json!({ "spec": { "taints": kept } })).await?;
+            self.cx
+                .loopback
+                .merge_patch(&gvr, None, "", name, json!({ "spec": { "taints": kept } }))
+                .await?;
         }
         Ok(())
     }
