@@ -60,7 +60,7 @@ async fn another_user_has_the_rights_that_rbac_gives_and_no_others() {
         Err(kube::Error::Api(status)) => assert_eq!(status.code, 403, "{}", status.message),
         other => panic!("jane may not list secrets: {other:?}"),
     }
-    assert_eq!(cluster.requests().by("jane").refused().count(), 1);
+    assert_eq!(cluster.requests().of("secrets").refused().count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
