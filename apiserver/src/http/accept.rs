@@ -147,7 +147,8 @@ fn fit(clause: &Clause<'_>, offer: Offer) -> Option<Accepted> {
         }
     };
     let partial = matches!(form, Form::Partial(_) | Form::PartialList(_));
-    if media == Media::Protobuf && !offer.builtin && !partial {
+    let table = matches!(form, Form::Table(_));
+    if media == Media::Protobuf && (table || (!offer.builtin && !partial)) {
         return None;
     }
     if media == Media::Yaml && offer.watch {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::protobuf;
 use crate::error::ApiError;
 use crate::registry::Scope;
 use crate::registry::shape;
@@ -66,6 +67,29 @@ impl EventForm for TableEvents {
     fn bookmark(&mut self, scope: &Scope, bookmark: Value) -> Bytes {
         let meta = json!({ "resourceVersion": bookmark["metadata"]["resourceVersion"] });
         self.table(scope, &[&bookmark], &meta)
+    }
+}
+
+/// Another form in protobuf.
+pub(crate) struct ProtobufEvents<F>(pub(crate) F);
+
+impl<F: EventForm> EventForm for ProtobufEvents<F> {
+    fn shared(&self) -> Option<u64> {
+        // Not the bytes that the JSON form of the same objects shares.
+        self.0.shared().map(|form| !form)
+    }
+
+    fn object(&mut self, scope: &Scope, object: &Stored, revision: u64) -> Result<Bytes, ApiError> {
+        self.0.object(scope, object, revision)
+    }
+
+    fn frame(&self, kind: &str, object: Bytes) -> Bytes {
+        let value: Value = serde_json::from_slice(&object).unwrap_or_default();
+        protobuf::event(kind, &value).unwrap_or_default().into()
+    }
+
+    fn bookmark(&mut self, scope: &Scope, bookmark: Value) -> Bytes {
+        self.0.bookmark(scope, bookmark)
     }
 }
 

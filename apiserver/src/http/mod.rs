@@ -16,6 +16,7 @@ pub(crate) mod health;
 pub(crate) mod incoming;
 pub(crate) mod json;
 pub(crate) mod listen;
+pub(crate) mod protobuf;
 pub(crate) mod query;
 pub(crate) mod resource;
 pub(crate) mod respond;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use http::{Method, Response, header};
 
-use super::accept::{self, Accepted, Form, Offer};
+use super::accept::{self, Accepted, Form, Media, Offer};
 use super::body::Body;
 use super::dispatch::no_such_path;
-use super::events::{PartialEvents, TableEvents};
+use super::events::{PartialEvents, ProtobufEvents, TableEvents};
 use super::incoming::Incoming;
 use super::query::Query;
 use super::respond;
@@ -172,32 +172,36 @@ async fn watch(
     if !route.name.is_empty() {
         query.set("fieldSelector", format!("metadata.name={}", route.name));
     }
+    let binary = accepted.media == Media::Protobuf;
     match accepted.form {
         Form::Object => {
             let form = Plain(form_id(&scope.resource));
-            stream(scope, &query, form).await
+            stream(scope, &query, form, binary).await
         }
-        Form::Partial(version) | Form::PartialList(version) => stream(scope, &query, PartialEvents { version }).await,
+        Form::Partial(version) | Form::PartialList(version) => {
+            stream(scope, &query, PartialEvents { version }, binary).await
+        }
         Form::Table(version) => {
-            let include = respond::include(incoming)?;
-            stream(
-                scope,
-                &query,
-                TableEvents {
-                    version,
-                    include,
-                    headers: true,
-                },
-            )
-            .await
+            let form = TableEvents {
+                version,
+                include: respond::include(incoming)?,
+                headers: true,
+            };
+            stream(scope, &query, form, false).await
         }
     }
 }
 
-async fn stream(scope: Scope, query: &Query, form: impl EventForm) -> Result<Response<Body>, ApiError> {
-    let events = Watch::new(scope, query, form)?.stream().await;
-    let mut response = respond::text(200, "application/json", bytes::Bytes::new());
-    *response.body_mut() = Body::frames(events);
+async fn stream(scope: Scope, query: &Query, form: impl EventForm, binary: bool) -> Result<Response<Body>, ApiError> {
+    let (content_type, body) = if binary {
+        let events = Watch::new(scope, query, ProtobufEvents(form))?.stream().await;
+        ("application/vnd.kubernetes.protobuf;stream=watch", Body::frames(events))
+    } else {
+        let events = Watch::new(scope, query, form)?.stream().await;
+        ("application/json", Body::frames(events))
+    };
+    let mut response = respond::text(200, content_type, bytes::Bytes::new());
+    *response.body_mut() = body;
     Ok(response)
 }
 

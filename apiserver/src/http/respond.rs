@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::accept::{Accepted, Form, Media};
 use super::body::Body;
 use super::incoming::Incoming;
+use super::protobuf;
 use super::yaml;
 use crate::discovery::Answer;
 use crate::error::ApiError;
@@ -28,7 +29,7 @@ pub(crate) fn error(error: &ApiError, media: Media) -> Response<Body> {
     let mut response = if error.plain_text {
         text(error.code, "text/plain; charset=utf-8", error.message.clone())
     } else {
-        encoded(error.code, &error.to_status(), media, false)
+        encoded(error.code, &error.to_status(), media)
     };
     warn(&mut response, &error.warnings);
     if let Some(seconds) = error.retry_after {
@@ -86,7 +87,8 @@ pub(crate) fn object(
         } else {
             formed(scope, incoming, accepted.form, value)?
         };
-        compressed(encoded_bytes(&value, accepted), code, accepted.media, incoming)
+        let (media, body) = encoded_bytes(&value, accepted);
+        compressed(body, code, media, incoming)
     };
     warn(&mut response, &warnings);
     Ok(response)
@@ -132,12 +134,8 @@ pub(crate) fn list(
             )?
         }
     };
-    Ok(compressed(
-        encoded_bytes(&value, accepted),
-        200,
-        accepted.media,
-        incoming,
-    ))
+    let (media, body) = encoded_bytes(&value, accepted);
+    Ok(compressed(body, 200, media, incoming))
 }
 
 /// Objects as a table.
@@ -314,27 +312,34 @@ fn json_text(code: u16, body: Bytes, incoming: &Incoming) -> Response<Body> {
     compressed(body, code, Media::Json, incoming)
 }
 
-fn encoded(code: u16, value: &Value, media: Media, pretty: bool) -> Response<Body> {
+fn encoded(code: u16, value: &Value, media: Media) -> Response<Body> {
     let accepted = Accepted {
         media,
-        form: Form::Object,
-        pretty,
+        ..Accepted::default()
     };
-    text(code, content_type(media), encoded_bytes(value, accepted))
+    let (media, body) = encoded_bytes(value, accepted);
+    text(code, content_type(media), body)
 }
 
-fn encoded_bytes(value: &Value, accepted: Accepted) -> Bytes {
+/// A value in the media type that was accepted, or in JSON where protobuf has no message for it.
+fn encoded_bytes(value: &Value, accepted: Accepted) -> (Media, Bytes) {
+    let json = |value: &Value| Bytes::from(serde_json::to_vec(value).unwrap_or_default());
     match accepted.media {
-        Media::Yaml => yaml::write(value).into(),
-        Media::Json if accepted.pretty => serde_json::to_vec_pretty(value).unwrap_or_default().into(),
-        Media::Json | Media::Protobuf => serde_json::to_vec(value).unwrap_or_default().into(),
+        Media::Yaml => (Media::Yaml, yaml::write(value).into()),
+        Media::Json if accepted.pretty => (Media::Json, serde_json::to_vec_pretty(value).unwrap_or_default().into()),
+        Media::Json => (Media::Json, json(value)),
+        Media::Protobuf => match protobuf::encode(value) {
+            Some(body) => (Media::Protobuf, body.into()),
+            None => (Media::Json, json(value)),
+        },
     }
 }
 
 fn content_type(media: Media) -> &'static str {
     match media {
-        Media::Json | Media::Protobuf => "application/json",
+        Media::Json => "application/json",
         Media::Yaml => "application/yaml",
+        Media::Protobuf => protobuf::MEDIA,
     }
 }
 

@@ -7,7 +7,7 @@ use super::options::FieldValidation;
 use super::strategy;
 use crate::error::ApiError;
 use crate::http::json::{self, Parsed, Twice};
-use crate::http::{go_json, yaml};
+use crate::http::{go_json, protobuf, yaml};
 use crate::resource::Resource;
 
 /// A body that was read, before it is known to be an object of the resource.
@@ -46,6 +46,10 @@ pub(crate) fn read<'a>(resource: &Resource, text: &'a [u8], content_type: Option
             })
         })?,
         "application/yaml" => yaml::parse(text, twice).map_err(unreadable)?,
+        protobuf::MEDIA if resource.custom.is_none() => Parsed {
+            value: protobuf::decode(text).map_err(ApiError::bad_request)?,
+            duplicates: Vec::new(),
+        },
         _ => {
             return Err(ApiError::new(
                 415,

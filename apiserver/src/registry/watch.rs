@@ -37,6 +37,11 @@ pub(crate) trait EventForm: Send + 'static {
     /// When it cannot be converted.
     fn object(&mut self, scope: &Scope, object: &Stored, revision: u64) -> Result<Bytes, ApiError>;
 
+    /// An event around an object's text: one line of JSON, unless the form speaks something else.
+    fn frame(&self, kind: &str, object: Bytes) -> Bytes {
+        json_frame(kind, &object)
+    }
+
     /// A bookmark's object, as JSON text.
     fn bookmark(&mut self, scope: &Scope, bookmark: Value) -> Bytes {
         let _ = scope;
@@ -129,8 +134,8 @@ impl<F: EventForm> Watch<F> {
     /// A revision that history no longer reaches, or that the server does not reach in time, is an ERROR event.
     pub(crate) async fn stream(self) -> impl Stream<Item = Bytes> + Send + use<F> {
         let error_only = |error: ApiError| {
-            let text = format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", error.to_status());
-            futures::stream::iter([Bytes::from(text)]).left_stream()
+            let status = error.to_status().to_string();
+            futures::stream::iter([self.form.frame("ERROR", status.into())]).left_stream()
         };
         if let Start::StateFrom(revision) = self.start
             && let Err(error) = wait_for(&self.scope.core, revision).await
@@ -203,7 +208,7 @@ impl<F: EventForm> Events<F> {
                 continue;
             }
             let revision = object.revision;
-            return Some(frame("ADDED", self.form.object(&self.scope, &object, revision)));
+            return Some(self.shown("ADDED", &object, revision));
         }
         if std::mem::take(&mut self.end_of_state) {
             return Some(self.bookmark(true));
@@ -245,10 +250,16 @@ impl<F: EventForm> Events<F> {
             (None, None) => return None,
         };
         match self.form.shared() {
-            Some(form) => Some(change.frame(kind, form, || {
-                frame(kind, self.form.object(&self.scope, object, change.revision))
-            })),
-            None => Some(frame(kind, self.form.object(&self.scope, object, change.revision))),
+            Some(form) => Some(change.frame(kind, form, || self.shown(kind, object, change.revision))),
+            None => Some(self.shown(kind, object, change.revision)),
+        }
+    }
+
+    /// An event about an object, or an ERROR event where the object cannot be shown.
+    fn shown(&mut self, kind: &str, object: &Stored, revision: u64) -> Bytes {
+        match self.form.object(&self.scope, object, revision) {
+            Ok(text) => self.form.frame(kind, text),
+            Err(error) => self.form.frame("ERROR", error.to_status().to_string().into()),
         }
     }
 
@@ -274,20 +285,16 @@ impl<F: EventForm> Events<F> {
             object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
         let text = self.form.bookmark(&self.scope, object);
-        frame("BOOKMARK", Ok(text))
+        self.form.frame("BOOKMARK", text)
     }
 }
 
-fn frame(kind: &str, object: Result<Bytes, ApiError>) -> Bytes {
-    let (kind, object) = match object {
-        Ok(object) => (kind, object),
-        Err(error) => ("ERROR", error.to_status().to_string().into()),
-    };
+fn json_frame(kind: &str, object: &[u8]) -> Bytes {
     let mut frame = Vec::with_capacity(object.len() + 32);
     frame.extend_from_slice(b"{\"type\":\"");
     frame.extend_from_slice(kind.as_bytes());
     frame.extend_from_slice(b"\",\"object\":");
-    frame.extend_from_slice(&object);
+    frame.extend_from_slice(object);
     frame.extend_from_slice(b"}\n");
     frame.into()
 }
