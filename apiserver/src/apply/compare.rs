@@ -42,7 +42,7 @@ impl Comparison {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    fn join(mut self, other: Self) -> Self {
+    fn join(mut self, other: &Self) -> Self {
         if !other.is_empty() {
             self.added = self.added.union(&other.added);
             self.modified = self.modified.union(&other.modified);
@@ -89,7 +89,7 @@ fn compare(shape: Shape<'_>, old: Option<&Value>, new: Option<&Value>) -> Place 
                     added: first.added || second.added,
                     modified: first.modified || second.modified,
                     removed: first.removed || second.removed,
-                    below: first.below.join(second.below),
+                    below: first.below.join(&second.below),
                 }
             }
         }

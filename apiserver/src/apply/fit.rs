@@ -80,7 +80,13 @@ impl Walk {
     fn fields(&mut self, map: &Map<'_>, fields: &serde_json::Map<String, Value>) {
         for (key, value) in fields {
             match map.field(key) {
-                Some((shape, _)) => self.below(&format!(".{key}"), shape, value),
+                Some((shape, _)) => {
+                    let length = self.path.len();
+                    self.path.push('.');
+                    self.path.push_str(key);
+                    self.visit(shape, value);
+                    self.path.truncate(length);
+                }
                 None => {
                     let length = self.path.len();
                     let _ = write!(self.path, "{}", Element::Field(key.as_str().into()));

@@ -13,6 +13,11 @@ const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// What all annotations of an object may hold together, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
+/// Whether the manager may take over fields that the annotation holds.
+pub(super) fn may_take_over(manager: &str) -> bool {
+    manager == MANAGER
+}
+
 /// The conflicts that stand. None are left when `manager` may take over everything in question.
 pub(super) fn remaining(manager: &str, shape: Shape<'_>, live: &Value, conflicts: Conflicts) -> Conflicts {
     let last = annotation(live).and_then(|text| serde_json::from_str::<Value>(text).ok());

@@ -151,12 +151,13 @@ pub fn server_side(
     };
     let ignored = ignored(reset);
     let attempt = |entries, force| ownership::apply(shape, live, config, entries, applier.clone(), &ignored, force);
-    let applied = attempt(entries.clone(), force).or_else(|conflicts| {
+    // Only a hand-over from client-side apply may need the entries a second time.
+    let spare = last_applied::may_take_over(manager.name).then(|| entries.clone());
+    let applied = attempt(entries, force).or_else(|conflicts| {
         let left = last_applied::remaining(manager.name, shape, live, conflicts);
-        if left.is_empty() {
-            attempt(entries, true)
-        } else {
-            Err(left)
+        match spare {
+            Some(entries) if left.is_empty() => attempt(entries, true),
+            _ => Err(left),
         }
     });
     let Applied { object, mut entries } = applied.map_err(|conflicts| conflict(&conflicts))?;

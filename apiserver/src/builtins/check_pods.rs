@@ -412,12 +412,12 @@ fn resources(at: &At<'_>, causes: &mut Vec<Cause>) {
             if kind == "requests" {
                 let parse = |v: &Value| v.as_str().and_then(Quantity::parse);
                 let limit = &at.get("limits")[name.as_str()];
-                if let (Some(request), Some(most)) = (parse(amount), parse(limit)) {
-                    if request.compare(most).is_gt() {
-                        let shown = limit.as_str().unwrap_or_default();
-                        let why = format!("must be less than or equal to {name} limit of {shown}");
-                        causes.push(Cause::invalid(at.field("requests"), amount, why));
-                    }
+                if let (Some(request), Some(most)) = (parse(amount), parse(limit))
+                    && request.compare(most).is_gt()
+                {
+                    let shown = limit.as_str().unwrap_or_default();
+                    let why = format!("must be less than or equal to {name} limit of {shown}");
+                    causes.push(Cause::invalid(at.field("requests"), amount, why));
                 }
             }
         }

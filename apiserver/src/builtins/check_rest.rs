@@ -165,12 +165,8 @@ fn secret_type(at: &At<'_>, causes: &mut Vec<Cause>) {
     match at.text("type") {
         "kubernetes.io/tls" => must_hold(&["tls.crt", "tls.key"]),
         "kubernetes.io/ssh-auth" => must_hold(&["ssh-privatekey"]),
-        "kubernetes.io/basic-auth" => {
-            if data.get("username").is_none() && data.get("password").is_none() {
-                for key in ["username", "password"] {
-                    causes.push(Cause::required(format!("data[{key}]"), ""));
-                }
-            }
+        "kubernetes.io/basic-auth" if data.get("username").is_none() && data.get("password").is_none() => {
+            must_hold(&["username", "password"]);
         }
         "kubernetes.io/dockerconfigjson" => json_in(data, ".dockerconfigjson", causes),
         "kubernetes.io/dockercfg" => json_in(data, ".dockercfg", causes),
@@ -578,13 +574,13 @@ fn limit_item(at: &At<'_>, causes: &mut Vec<Cause>) {
         .collect();
     for name in names {
         let mut order = |low: &str, high: &str, at_field: &str, shown: &str, what: &str| {
-            if let (Some((a, a_text)), Some((b, b_text))) = (amount(low, name), amount(high, name)) {
-                if a.compare(b).is_gt() {
-                    let shown = if shown == low { &a_text } else { &b_text };
-                    let why = what.replace("{a}", &a_text).replace("{b}", &b_text);
-                    let path = at.field(&format!("{at_field}[{name}]"));
-                    causes.push(Cause::invalid(path, &shown.as_str().into(), why));
-                }
+            if let (Some((a, a_text)), Some((b, b_text))) = (amount(low, name), amount(high, name))
+                && a.compare(b).is_gt()
+            {
+                let shown = if shown == low { &a_text } else { &b_text };
+                let why = what.replace("{a}", &a_text).replace("{b}", &b_text);
+                let path = at.field(&format!("{at_field}[{name}]"));
+                causes.push(Cause::invalid(path, &shown.as_str().into(), why));
             }
         };
         order(

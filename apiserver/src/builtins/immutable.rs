@@ -317,11 +317,11 @@ fn claim(new: &Value, old: &Value, causes: &mut Vec<Cause>) {
         let text = claim["spec"]["resources"]["requests"]["storage"].as_str()?;
         crate::schema::quantity::Quantity::parse(text)
     };
-    if let (Some(after), Some(before)) = (size(new), size(old)) {
-        if after.compare(before).is_lt() {
-            let why = "field can not be less than status.capacity";
-            causes.push(Cause::forbidden("spec.resources.requests.storage", why));
-        }
+    if let (Some(after), Some(before)) = (size(new), size(old))
+        && after.compare(before).is_lt()
+    {
+        let why = "field can not be less than status.capacity";
+        causes.push(Cause::forbidden("spec.resources.requests.storage", why));
     }
 }
 

@@ -173,10 +173,10 @@ fn prepare_namespace(namespace: &mut Value) {
     if !finalizers.is_array() {
         *finalizers = json!([]);
     }
-    if let Some(list) = finalizers.as_array_mut() {
-        if !list.iter().any(|f| f == "kubernetes") {
-            list.push("kubernetes".into());
-        }
+    if let Some(list) = finalizers.as_array_mut()
+        && !list.iter().any(|f| f == "kubernetes")
+    {
+        list.push("kubernetes".into());
     }
     namespace["status"] = json!({ "phase": "Active" });
     prepare_namespace_label(namespace);
@@ -200,13 +200,11 @@ fn taint(node: &mut Value) {
         return;
     };
     let taints = spec.entry("taints").or_insert_with(|| json!([]));
-    if let Some(taints) = taints.as_array_mut() {
-        if !taints
-            .iter()
-            .any(|t| t["key"] == taint["key"] && t["effect"] == taint["effect"])
-        {
-            taints.push(taint);
-        }
+    let same = |other: &Value| other["key"] == taint["key"] && other["effect"] == taint["effect"];
+    if let Some(taints) = taints.as_array_mut()
+        && !taints.iter().any(same)
+    {
+        taints.push(taint);
     }
 }
 

@@ -33,7 +33,7 @@ pub fn validate_object(resource: &Resource, subresource: &str, new: &Value, old:
     causes.extend(embedded);
     let mut lists = Vec::new();
     each_place(schema.root(), new, old, "", &mut |node, value, _, path| {
-        check_list(node, value, path, &mut lists)
+        check_list(node, value, path, &mut lists);
     });
     causes.extend(lists);
     causes.extend(rules(schema.root(), new, old, &causes));

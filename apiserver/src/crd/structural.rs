@@ -307,15 +307,12 @@ fn set_items(map: &Map<String, Value>, items: &Value, path: &str, causes: &mut V
 fn whole_object(map: &Map<String, Value>, level: Level, path: &str, causes: &mut Vec<Cause>) {
     let properties = map.get("properties").and_then(Value::as_object);
     for field in ["apiVersion", "kind"] {
-        if let Some(given) = properties.and_then(|p| p.get(field)) {
-            if given["type"] != "string" {
-                let kind = given["type"].as_str().unwrap_or_default();
-                causes.push(Cause::invalid(
-                    format!("{path}.properties[{field}].type"),
-                    &kind.into(),
-                    "must be string",
-                ));
-            }
+        if let Some(given) = properties.and_then(|p| p.get(field))
+            && given["type"] != "string"
+        {
+            let kind = given["type"].as_str().unwrap_or_default();
+            let at = format!("{path}.properties[{field}].type");
+            causes.push(Cause::invalid(at, &kind.into(), "must be string"));
         }
     }
     let Some(metadata) = properties.and_then(|p| p.get("metadata")) else {

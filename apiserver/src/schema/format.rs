@@ -186,7 +186,7 @@ fn is_credit_card(text: &str) -> bool {
             }
         })
         .sum();
-    (13..=16).contains(&digits.len()) && luhn % 10 == 0
+    (13..=16).contains(&digits.len()) && luhn.is_multiple_of(10)
 }
 
 fn is_isbn(text: &str, length: usize) -> bool {

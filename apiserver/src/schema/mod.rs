@@ -94,6 +94,7 @@ impl Schema {
     /// 400 for metadata of the wrong type; the caller puts `<Kind> in version "<version>" cannot be handled as a
     /// <Kind>: ` in front.
     pub fn decode_custom(&self, object: &mut Value) -> Result<Vec<String>, ApiError> {
+        prune::whole_numbers(object);
         prune::prune(self.root(), object, true)
             .checked()
             .map_err(ApiError::bad_request)

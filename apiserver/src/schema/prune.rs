@@ -93,9 +93,9 @@ impl Walk {
                     }
                     self.path.push_str(key);
                     if schema.name.is_some() {
-                        self.metadata(schema, child)
+                        self.metadata(schema, child);
                     } else {
-                        self.visit(schema, child)
+                        self.visit(schema, child);
                     }
                     self.path.truncate(length);
                 }

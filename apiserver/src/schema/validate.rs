@@ -69,14 +69,13 @@ impl Walk {
         if let Value::Array(items) = value {
             self.items(node, rules, items, old, &mut outcome);
         }
-        if let Some(allowed) = rules.and_then(|r| r.enumeration.as_ref()) {
-            if !allowed.iter().any(|a| same(a, value)) {
-                let allowed: Vec<String> = allowed.iter().map(shown_enum).collect();
-                let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
-                outcome
-                    .causes
-                    .push(Cause::unsupported(self.path.as_str(), value, &allowed));
-            }
+        if let Some(allowed) = rules.and_then(|r| r.enumeration.as_ref())
+            && !allowed.iter().any(|a| same(a, value))
+        {
+            let allowed: Vec<String> = allowed.iter().map(shown_enum).collect();
+            let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
+            let cause = Cause::unsupported(self.path.as_str(), value, &allowed);
+            outcome.causes.push(cause);
         }
         if let Value::Object(map) = value {
             self.fields(node, rules, map, old, &mut outcome);
@@ -118,10 +117,10 @@ impl Walk {
                 .causes
                 .push(self.general("must validate all the schemas (allOf)"));
         }
-        if let Some(not) = &rules.not {
-            if self.visit(not, value, None).causes.is_empty() {
-                outcome.causes.push(self.general("must not validate the schema (not)"));
-            }
+        if let Some(not) = &rules.not
+            && self.visit(not, value, None).causes.is_empty()
+        {
+            outcome.causes.push(self.general("must not validate the schema (not)"));
         }
     }
 
@@ -199,21 +198,18 @@ impl Walk {
                     .push(self.invalid(value, &format!("should be a multiple of {factor}")));
             }
         }
-        if let Some((bound, excluded)) = rules.maximum {
-            if n > bound || (excluded && n >= bound) {
-                let or_equal = if excluded { "" } else { " or equal to" };
-                outcome
-                    .causes
-                    .push(self.invalid(value, &format!("should be less than{or_equal} {bound}")));
-            }
+        let or_equal = |excluded: bool| if excluded { "" } else { " or equal to" };
+        if let Some((bound, excluded)) = rules.maximum
+            && (n > bound || (excluded && n >= bound))
+        {
+            let what = format!("should be less than{} {bound}", or_equal(excluded));
+            outcome.causes.push(self.invalid(value, &what));
         }
-        if let Some((bound, excluded)) = rules.minimum {
-            if n < bound || (excluded && n <= bound) {
-                let or_equal = if excluded { "" } else { " or equal to" };
-                outcome
-                    .causes
-                    .push(self.invalid(value, &format!("should be greater than{or_equal} {bound}")));
-            }
+        if let Some((bound, excluded)) = rules.minimum
+            && (n < bound || (excluded && n <= bound))
+        {
+            let what = format!("should be greater than{} {bound}", or_equal(excluded));
+            outcome.causes.push(self.invalid(value, &what));
         }
     }
 
