@@ -7,6 +7,7 @@ mod conditions;
 mod defaults;
 mod namespace;
 mod owner_references;
+mod quota;
 mod policy;
 pub mod webhook;
 
@@ -157,6 +158,9 @@ impl Admission {
         let mut validated = policy::validate(&self.0, request, &mut warnings);
         if validated.is_ok() {
             validated = webhook::validate(&self.0, request, &mut warnings).await;
+        }
+        if validated.is_ok() {
+            validated = quota::check(&self.0, request);
         }
         with_warnings(validated, warnings)
     }

@@ -1,6 +1,6 @@
 //! ResourceQuotas: what a namespace uses of what it may use.
 //!
-//! Whether a create fits is for admission to say; this controller recounts `status.used` whenever an object of a
+//! Whether a create fits is for the admission plugin ResourceQuota to say; this controller recounts `status.used` whenever an object of a
 //! namespace with a quota comes, goes or, for pods, finishes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ impl Quotas {
                 continue;
             }
             let (objects, _) = self.cx.loopback.list(&resource.gvr(), quota.namespace(), "").await?;
-            for object in objects.iter().filter(|o| in_scope(quota, resource, o)) {
+            for object in objects.iter().filter(|o| covers(quota, resource, o)) {
                 for (name, amount) in usage(resource, object) {
                     if hard.contains_key(&name) {
                         let sum = sums.get(&name).copied();
@@ -188,7 +188,8 @@ fn concerns(name: &str, resource: &Resource) -> bool {
 }
 
 /// Whether an object falls under the quota's scopes.
-fn in_scope(quota: &Value, resource: &Resource, object: &Value) -> bool {
+#[must_use]
+pub(crate) fn covers(quota: &Value, resource: &Resource, object: &Value) -> bool {
     if !PODS.is(resource) {
         return true;
     }
