@@ -121,7 +121,15 @@ impl Access {
     ///
     /// 422 for a question that makes no sense, 400 for one without its subject.
     pub fn review(&self, kind: &str, namespace: &str, object: Value, user: &User) -> Result<Value, ApiError> {
-        review::answer(&self.authorizer, &self.tokens, kind, namespace, object, user)
+        review::answer(
+            &self.authorizer,
+            &self.tokens,
+            &self.clock,
+            kind,
+            namespace,
+            object,
+            user,
+        )
     }
 
     /// Answers a create of `serviceaccounts/<name>/token`: the TokenRequest with its token.

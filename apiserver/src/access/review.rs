@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::tokens::AUDIENCE;
 use super::{Attributes, Authorizer, Rule, Tokens, User};
+use crate::clock::Clock;
 use crate::error::{ApiError, Cause};
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
@@ -18,6 +19,7 @@ const AUTHORIZATION: &str = "authorization.k8s.io";
 pub(super) fn answer(
     authorizer: &Authorizer,
     tokens: &Tokens,
+    clock: &Clock,
     kind: &str,
     namespace: &str,
     mut object: Value,
@@ -37,7 +39,10 @@ pub(super) fn answer(
             object["status"] = status(authorizer, &subject(&object["spec"]), &object["spec"]);
         }
         "SelfSubjectRulesReview" => return rules(authorizer, &object, user),
-        "SelfSubjectReview" => object["status"] = json!({ "userInfo": user.to_user_info() }),
+        "SelfSubjectReview" => {
+            object["metadata"]["creationTimestamp"] = clock.now_rfc3339().into();
+            object["status"] = json!({ "userInfo": user.to_user_info() });
+        }
         "TokenReview" => object["status"] = token(tokens, &object["spec"])?,
         _ => {
             return Err(ApiError::new(

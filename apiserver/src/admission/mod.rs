@@ -4,6 +4,7 @@
 //! warnings that go out as `Warning` headers.
 
 mod conditions;
+pub(crate) mod configuration;
 mod defaults;
 mod namespace;
 mod owner_references;

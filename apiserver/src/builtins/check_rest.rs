@@ -6,9 +6,7 @@ use base64::Engine;
 use serde_json::Value;
 
 use super::checks::At;
-use super::checks::Check::{
-    self, AtLeast, Below, Named, NotNegative, OneOf, Positive, Required, RequiredBecause, Selector, With,
-};
+use super::checks::Check::{self, AtLeast, Below, Named, NotNegative, OneOf, Positive, Required, Selector, With};
 use super::names;
 use crate::error::Cause;
 use crate::schema::quantity::Quantity;
@@ -51,7 +49,7 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
         ],
     ),
     ("Role", &[With(role_rules)]),
-    ("ClusterRole", &[With(role_rules)]),
+    ("ClusterRole", &[With(role_rules), With(aggregation)]),
     ("RoleBinding", &[With(role_ref), With(subjects)]),
     ("ClusterRoleBinding", &[With(role_ref), With(subjects)]),
     ("Lease", &[Below("spec")]),
@@ -85,11 +83,7 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
         "CSIStorageCapacity",
         &[Required("storageClassName"), NotNegative("capacity")],
     ),
-    ("ValidatingWebhook", WEBHOOK),
-    ("MutatingWebhook", WEBHOOK),
 ];
-
-const WEBHOOK: &[Check] = &[RequiredBecause("name", "")];
 
 fn config_keys(at: &At<'_>, causes: &mut Vec<Cause>) {
     let mut size = 0;
@@ -341,6 +335,14 @@ fn role_rules(at: &At<'_>, causes: &mut Vec<Cause>) {
             let why = "resource rules must supply at least one resource";
             causes.push(Cause::required(format!("{path}.resources"), why));
         }
+    }
+}
+
+fn aggregation(at: &At<'_>, causes: &mut Vec<Cause>) {
+    let selectors = at.list("aggregationRule.clusterRoleSelectors");
+    if !at.get("aggregationRule").is_null() && selectors.is_empty() {
+        let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        causes.push(Cause::required("aggregationRule.clusterRoleSelectors", why));
     }
 }
 

@@ -12,8 +12,6 @@ use crate::schema::quantity::Quantity;
 pub(super) enum Check {
     /// The field must be there and not be empty.
     Required(&'static str),
-    /// The same, with a reason.
-    RequiredBecause(&'static str, &'static str),
     /// The number, if any, must be at least this: `must be greater than or equal to 0`.
     AtLeast(&'static str, i64),
     /// The number, if any, must be greater than 0.
@@ -119,8 +117,7 @@ pub(super) fn check(
 impl Check {
     fn run(&self, at: &At<'_>, causes: &mut Vec<Cause>) {
         match self {
-            Self::Required(field) => required(at, field, "", causes),
-            Self::RequiredBecause(field, why) => required(at, field, why, causes),
+            Self::Required(field) => required(at, field, causes),
             Self::AtLeast(field, least) => {
                 if at.get(field).as_i64().is_some_and(|n| n < *least) {
                     let why = format!("must be greater than or equal to {least}");
@@ -167,7 +164,7 @@ impl Check {
     }
 }
 
-fn required(at: &At<'_>, field: &str, why: &str, causes: &mut Vec<Cause>) {
+fn required(at: &At<'_>, field: &str, causes: &mut Vec<Cause>) {
     let missing = match at.get(field) {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
@@ -175,7 +172,7 @@ fn required(at: &At<'_>, field: &str, why: &str, causes: &mut Vec<Cause>) {
         _ => false,
     };
     if missing {
-        causes.push(Cause::required(at.field(field), why));
+        causes.push(Cause::required(at.field(field), ""));
     }
 }
 

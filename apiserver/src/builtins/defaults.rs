@@ -254,6 +254,7 @@ const NETWORK: Table = &[
 ];
 
 const REST: Table = &[
+    ("TokenRequest", &[Set("spec.expirationSeconds", "3600")]),
     ("Secret", &[Set("type", r#""Opaque""#), Compute(string_data)]),
     ("Namespace", &[Compute(name_label)]),
     (

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::checks::{self, Check};
 use super::{check_network, check_pods, check_rest, check_workloads, defaults, immutable, metadata};
+use crate::admission;
 use crate::error::Cause;
 use crate::resource::Resource;
 
@@ -19,6 +20,7 @@ const TABLES: [&[(&str, &[Check])]; 4] = [
 pub fn validate_create(resource: &Resource, object: &Value) -> Vec<Cause> {
     let mut causes = metadata::validate_create(resource, object);
     causes.extend(structure(resource, object));
+    causes.extend(admission::configuration::validate(resource, object));
     causes
 }
 
@@ -34,6 +36,7 @@ pub fn validate_update(resource: &Resource, subresource: &str, new: &Value, old:
                 causes.extend(structure(resource, new));
             }
             causes.extend(immutable::violations(&resource.kind, new, old));
+            causes.extend(admission::configuration::validate(resource, new));
         }
         "scale" => causes.extend(structure(resource, new)),
         "resize" => {

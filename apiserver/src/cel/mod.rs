@@ -5,6 +5,7 @@
 
 mod authorizer;
 mod fault;
+mod result;
 mod rewrite;
 mod text;
 mod types;
@@ -56,6 +57,7 @@ const DECLARED: &[&str] = &[
 pub struct Program {
     text: String,
     expression: Expression,
+    result: Option<String>,
 }
 
 impl Program {
@@ -74,10 +76,12 @@ impl Program {
         }
         let parser = Parser::new().enable_optional_syntax(true);
         let parsed = parser.parse(text).map_err(|errors| text::syntax(text, &errors))?;
+        let result = result::of(&parsed);
         let expression = rewrite::structs_to_maps(&parsed);
         Ok(Self {
             text: text.to_owned(),
             expression,
+            result,
         })
     }
 
@@ -115,6 +119,22 @@ impl Program {
             *at,
             &format!("undeclared reference to '{name}' (in container '')"),
         ))
+    }
+
+    /// The first field of a variable that is not among those that exist, in the compiler's words.
+    #[must_use]
+    pub fn undefined_field(&self, variable: &str, fields: &[&str]) -> Option<String> {
+        let field = rewrite::fields_of(&self.expression, variable)
+            .into_iter()
+            .find(|f| !fields.contains(&f.as_str()))?;
+        let at = text::position(&self.text, &format!("{variable}.{field}")) + variable.len();
+        Some(text::error(&self.text, at, &format!("undefined field '{field}'")))
+    }
+
+    /// The type of the expression's value, as far as it shows without a schema: `bool`, `list(dyn)`, `dyn`.
+    #[must_use]
+    pub fn result_type(&self) -> Option<&str> {
+        self.result.as_deref()
     }
 
     /// The value of the expression.

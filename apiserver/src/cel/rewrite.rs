@@ -41,6 +41,19 @@ pub(super) fn binds(expression: &Expression, name: &str) -> bool {
     found
 }
 
+/// The fields that the expression selects from a variable, in order.
+pub(super) fn fields_of(expression: &Expression, variable: &str) -> Vec<String> {
+    let mut fields = Vec::new();
+    walk(expression, &mut |node| {
+        if let Expr::Select(select) = &node.expr {
+            if matches!(&select.operand.expr, Expr::Ident(name) if name == variable) {
+                fields.push(select.field.clone());
+            }
+        }
+    });
+    fields
+}
+
 fn walk(node: &IdedExpr, visit: &mut dyn FnMut(&IdedExpr)) {
     visit(node);
     match &node.expr {

@@ -29,10 +29,15 @@ use groups::Groups;
 ///
 /// 406 when no form that the client accepts fits the path.
 pub fn respond(resources: &[Arc<Resource>], ask: &Ask<'_>) -> Option<Result<Answer, ApiError>> {
-    let path = ask.path.strip_suffix('/').unwrap_or(ask.path);
+    let path = ask
+        .path
+        .strip_suffix('/')
+        .filter(|path| !path.is_empty())
+        .unwrap_or(ask.path);
     let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
     let groups = || Groups::of(resources);
     let (plain, aggregated) = match parts.as_slice() {
+        [""] => (plain::paths(&groups()), None),
         ["version"] => (plain::version(), None),
         ["api"] => (plain::core_versions(), Some(true)),
         ["apis"] => (plain::groups(&groups()), Some(false)),

@@ -30,6 +30,34 @@ pub(super) fn version() -> Value {
     })
 }
 
+/// `/`: what there is to ask for.
+pub(super) fn paths(groups: &Groups) -> Value {
+    let mut paths: Vec<String> = [
+        "/api",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+    ]
+    .map(ToOwned::to_owned)
+    .to_vec();
+    for group in &groups.0 {
+        let base = if group.name.is_empty() {
+            "/api".to_owned()
+        } else {
+            format!("/apis/{}", group.name)
+        };
+        paths.extend(group.versions.iter().map(|version| format!("{base}/{}", version.name)));
+        paths.push(base);
+    }
+    paths.sort_unstable();
+    paths.dedup();
+    json!({ "paths": paths })
+}
+
 /// `/api`.
 pub(super) fn core_versions() -> Value {
     json!({ "kind": "APIVersions", "versions": ["v1"] })
