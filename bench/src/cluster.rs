@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::{TryStreamExt as _, stream};
 use kubewright::dev::apiserver::server::{ApiServer, Simulate, Tls};
 use kubewright::dev::{connect, service_account_token};
 use kubewright::kube;
@@ -94,8 +94,9 @@ impl Binary {
             async move { runs.map(|()| there) }
         })
         .await?;
-        let config = Config::from_custom_kubeconfig(Kubeconfig::read_from(&kubeconfig)?, &KubeConfigOptions::default());
-        let client = ClientBuilder::try_from(config.await?)?.build();
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(Kubeconfig::read_from(&kubeconfig)?, &options).await?;
+        let client = ClientBuilder::try_from(config)?.build();
         until("the API server answers", Duration::from_secs(20), || {
             let client = client.clone();
             async move { Ok(client.apiserver_version().await.is_ok()) }

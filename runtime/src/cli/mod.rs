@@ -17,6 +17,7 @@ pub(crate) use args::DevArgs;
 use args::{Cli, Command, ManifestArgs};
 pub(crate) use failure::Failure;
 pub(crate) use logs::Logs;
+#[cfg(feature = "dev")]
 pub(crate) use run::stop_on_signals;
 
 impl Manager {
