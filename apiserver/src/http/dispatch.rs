@@ -26,11 +26,8 @@ pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> Response<Body
         return respond::error(&error, media);
     };
     let mut name = String::new();
-    let answer = match guard::admit(&core, &incoming, &route) {
-        Ok(user) => {
-            name.clone_from(&user.name);
-            serve(&core, &incoming, &route, user).await
-        }
+    let answer = match guard::admit(&core, &incoming, &route, &mut name) {
+        Ok(user) => serve(&core, &incoming, &route, user).await,
         Err(error) => Err(error),
     };
     let mut response = answer.unwrap_or_else(|error| respond::error(&error, media));

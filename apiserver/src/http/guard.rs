@@ -8,15 +8,17 @@ use crate::access::{Attributes, User};
 use crate::error::ApiError;
 use crate::server::Core;
 
-/// The user that the request is made as, once it is known that the user may make it.
+/// The user that the request is made as. `told` learns who asks as soon as that is known, also if it is refused.
 ///
 /// # Errors
 /// 401 for credentials that are not good, 403 for what the user may not do.
-pub(crate) fn admit(core: &Core, incoming: &Incoming, route: &Route) -> Result<User, ApiError> {
+pub(crate) fn admit(core: &Core, incoming: &Incoming, route: &Route, told: &mut String) -> Result<User, ApiError> {
     let requester = authenticate(core, incoming)?;
+    told.clone_from(&requester.name);
     let method = incoming.method.as_str().to_ascii_lowercase();
     let attributes = attributes(incoming, route, &method);
     let user = core.access.impersonate(requester, &incoming.headers, &attributes)?;
+    told.clone_from(&user.name);
     core.access.authorize(&user, &attributes)?;
     Ok(user)
 }

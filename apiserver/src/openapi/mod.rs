@@ -54,6 +54,13 @@ impl Built {
     }
 }
 
+/// How clients ask for version 2 in protobuf, and the type that it is answered in.
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2";
+const V2_PROTOBUF_ANSWER: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/// A document in that encoding that says its version (`swagger: "2.0"`) and defines nothing: clients that fall back on
+/// it for kinds without a version 3 document leave the validation to the server.
+const V2_WITHOUT_DEFINITIONS: &[u8] = b"\x0a\x032.0";
+
 impl OpenApi {
     /// The documents of the built-in kinds and of the definitions in `source`.
     pub fn new(source: impl Source + 'static) -> Self {
@@ -68,6 +75,9 @@ impl OpenApi {
     pub fn respond(&self, ask: &Ask<'_>) -> Option<Answer> {
         let path = ask.path.strip_suffix('/').unwrap_or(ask.path);
         if path == "/openapi/v2" {
+            if ask.accept.contains(V2_PROTOBUF) {
+                return Some(Answer::new(200, V2_PROTOBUF_ANSWER, V2_WITHOUT_DEFINITIONS));
+            }
             return Some(self.v2());
         }
         if path == INDEX {

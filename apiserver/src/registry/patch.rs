@@ -79,11 +79,17 @@ pub(crate) fn read(scope: &Scope, kind: PatchKind, text: &[u8]) -> Result<Parsed
     let undecodable = |why: String| ApiError::bad_request(format!("error decoding patch: {why}"));
     let parsed = json::parse(text, twice).map_err(|error| {
         let complaint = go_json::complaint(text);
-        undecodable(if complaint.is_empty() {
+        let why = if complaint.is_empty() {
             error.to_string()
         } else {
             complaint
-        })
+        };
+        // A strategic patch is read by another decoder, which says less.
+        if kind == PatchKind::Strategic {
+            ApiError::bad_request(why)
+        } else {
+            undecodable(why)
+        }
     })?;
     match (kind, &parsed.value) {
         (PatchKind::Json, Value::Array(operations)) => {
@@ -164,7 +170,10 @@ pub(crate) fn decoded(
             _ => return Err(refused(&format!("{field} must be {expected}"))),
         }
     }
-    let unknown = decode::decode(resource, &mut object).map_err(|error| refused(&error.message))?;
+    let unknown = decode::decode(resource, &mut object).map_err(|error| match kind {
+        PatchKind::Strategic => refused(&converter_words(&error.message)),
+        _ => refused(&error.message),
+    })?;
     let faults = decode::faults(resource, &patch.duplicates, unknown, text);
     if options.validation == FieldValidation::Strict && !faults.is_empty() {
         return Err(refused(&format!("strict decoding error: {}", faults.join(", "))));
@@ -229,6 +238,31 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
         metadata.remove("resourceVersion");
     }
     Box::pin(create(scope, options, object, warnings, true)).await
+}
+
+/// What the converter that strategic patches go through says where the JSON decoder says `json: cannot unmarshal …`.
+fn converter_words(decoder: &str) -> String {
+    let Some((found, wanted)) = decoder
+        .strip_prefix("json: cannot unmarshal ")
+        .and_then(|rest| rest.split_once(' '))
+        .and_then(|(found, rest)| Some((found, rest.rsplit_once(" of type ")?.1)))
+    else {
+        return decoder.to_owned();
+    };
+    let found = match found {
+        "array" => "slice",
+        "object" => "map",
+        other => other,
+    };
+    if wanted.starts_with("[]") {
+        format!("cannot restore slice from {found}")
+    } else if wanted.starts_with("map[") {
+        format!("cannot restore map from {found}")
+    } else if wanted.contains('.') {
+        format!("cannot restore struct from: {found}")
+    } else {
+        format!("unrecognized type: {wanted}")
+    }
 }
 
 /// Reads an applied configuration; answers it with the warnings about it.

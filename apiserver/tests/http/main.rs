@@ -1,0 +1,6 @@
+//! The rules of the server's verbs, asked in raw HTTP, in process and on paused time.
+
+mod client;
+mod lists;
+mod watches;
+mod writes;
