@@ -85,7 +85,7 @@ pub struct ApiError {
     /// The message for a person.
     pub message: String,
     /// `details`, as the wire has it; absent where the real server writes none.
-    pub details: Option<Value>,
+    pub details: Option<Box<Value>>,
     /// Set where the real server answers `text/plain` and no Status.
     pub plain_text: bool,
     /// Seconds for the `Retry-After` header.
@@ -128,7 +128,7 @@ impl ApiError {
     #[must_use]
     pub fn no_such_path() -> Self {
         let mut error = Self::new(404, "NotFound", "the server could not find the requested resource");
-        error.details = Some(json!({}));
+        error.details = Some(Box::new(json!({})));
         error
     }
 
@@ -140,7 +140,7 @@ impl ApiError {
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
         );
-        error.details = Some(json!({}));
+        error.details = Some(Box::new(json!({})));
         error
     }
 
@@ -157,10 +157,10 @@ impl ApiError {
     pub fn revision_too_large(asked: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let mut error = Self::new(504, "Timeout", message);
-        error.details = Some(json!({
+        error.details = Some(Box::new(json!({
             "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
             "retryAfterSeconds": 1,
-        }));
+        })));
         error.retry_after = Some(1);
         error
     }
@@ -231,7 +231,7 @@ impl ApiError {
             .map(|c| json!({ "reason": c.reason, "message": c.message, "field": c.field }))
             .collect();
         let mut error = Self::new(422, "Invalid", format!("{qualified} {name:?} is invalid: {body}"));
-        error.details = Some(without_empty(details));
+        error.details = Some(Box::new(without_empty(details)));
         error
     }
 
@@ -242,7 +242,7 @@ impl ApiError {
             "InternalError",
             format!("Internal error occurred: {}", message.as_ref()),
         );
-        error.details = Some(json!({ "causes": [{ "message": message.as_ref() }] }));
+        error.details = Some(Box::new(json!({ "causes": [{ "message": message.as_ref() }] })));
         error
     }
 
@@ -264,16 +264,16 @@ impl ApiError {
             status["reason"] = self.reason.clone().into();
         }
         if let Some(details) = &self.details {
-            status["details"] = details.clone();
+            status["details"] = (**details).clone();
         }
         status
     }
 
     fn of_object(code: u16, reason: &'static str, resource: &Resource, name: &str, message: String) -> Self {
         let mut error = Self::new(code, reason, message);
-        error.details = Some(without_empty(
+        error.details = Some(Box::new(without_empty(
             json!({ "name": name, "group": resource.group, "kind": resource.plural }),
-        ));
+        )));
         error
     }
 }

@@ -51,7 +51,7 @@ pub fn forbidden(user: &User, attributes: &Attributes<'_>, reason: &str) -> ApiE
     };
     if attributes.path.is_some() {
         let mut error = ApiError::new(403, "Forbidden", format!("forbidden: {sentence}"));
-        error.details = Some(Value::Object(Map::new()));
+        error.details = Some(Box::new(Value::Object(Map::new())));
         return error;
     }
     let qualified = if attributes.group.is_empty() {
@@ -70,13 +70,13 @@ pub fn forbidden(user: &User, attributes: &Attributes<'_>, reason: &str) -> ApiE
         ("group", attributes.group),
         ("kind", attributes.resource),
     ];
-    error.details = Some(Value::Object(
+    error.details = Some(Box::new(Value::Object(
         details
             .into_iter()
             .filter(|(_, v)| !v.is_empty())
             .map(|(k, v)| (k.to_owned(), v.into()))
             .collect(),
-    ));
+    )));
     error
 }
 

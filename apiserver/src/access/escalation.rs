@@ -116,7 +116,9 @@ fn binding(
             "NotFound",
             format!("{} {role:?} not found", resource.group_resource()),
         );
-        error.details = Some(json!({ "name": role, "group": GROUP, "kind": resource.plural }));
+        error.details = Some(Box::new(
+            json!({ "name": role, "group": GROUP, "kind": resource.plural }),
+        ));
         return Err(error);
     };
     confirm(authorizer, user, namespace, &wanted).map_err(|why| ApiError::forbidden(resource, name, why))

@@ -127,7 +127,7 @@ fn bound(source: &dyn Source, namespace: &str, account: &str, reference: &Value)
                 field("uid")
             ),
         );
-        error.details = Some(json!({ "name": name, "kind": field("kind") }));
+        error.details = Some(Box::new(json!({ "name": name, "kind": field("kind") })));
         return Err(error);
     }
     let mut all = vec![Bound {
@@ -161,7 +161,7 @@ fn existing(
 ) -> Result<std::sync::Arc<Value>, ApiError> {
     source.get(resource, namespace, name).ok_or_else(|| {
         let mut error = ApiError::new(404, "NotFound", format!("{resource} {name:?} not found"));
-        error.details = Some(json!({ "name": name, "kind": resource }));
+        error.details = Some(Box::new(json!({ "name": name, "kind": resource })));
         error
     })
 }

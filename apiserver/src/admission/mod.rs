@@ -8,8 +8,8 @@ pub(crate) mod configuration;
 mod defaults;
 mod namespace;
 mod owner_references;
-mod quota;
 mod policy;
+mod quota;
 pub mod webhook;
 
 use std::sync::Arc;

@@ -29,7 +29,7 @@ pub(super) fn check(store: &Store, request: &Request<'_>) -> Result<(), ApiError
     let name = request.namespace;
     let Some(namespace) = store.find("namespaces", "", name) else {
         let mut error = ApiError::new(404, "NotFound", format!("namespaces {name:?} not found"));
-        error.details = Some(json!({ "name": name, "kind": "namespaces" }));
+        error.details = Some(Box::new(json!({ "name": name, "kind": "namespaces" })));
         return Err(error);
     };
     if is_terminating(&namespace.value()) {

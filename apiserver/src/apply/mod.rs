@@ -365,7 +365,7 @@ fn conflict(conflicts: &Conflicts) -> ApiError {
         })
         .collect();
     let mut error = ApiError::new(409, "Conflict", message);
-    error.details = Some(json!({ "causes": causes }));
+    error.details = Some(Box::new(json!({ "causes": causes })));
     error
 }
 

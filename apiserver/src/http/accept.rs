@@ -169,7 +169,7 @@ fn unroutable() -> ApiError {
          application/vnd.kubernetes.protobuf, application/json;stream=watch, \
          application/vnd.kubernetes.protobuf;stream=watch",
     );
-    error.details = Some(serde_json::json!({}));
+    error.details = Some(Box::new(serde_json::json!({})));
     error
 }
 

@@ -135,7 +135,7 @@ pub(crate) fn patch_kind(resource: &Resource, incoming: &Incoming) -> Result<Pat
         Some(kind) => Ok(kind),
         None => {
             let mut error = ApiError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
-            error.details = Some(serde_json::json!({}));
+            error.details = Some(Box::new(serde_json::json!({})));
             Err(error)
         }
     }

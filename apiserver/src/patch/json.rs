@@ -197,7 +197,7 @@ fn rejected() -> ApiError {
         "Invalid",
         "the server rejected our request due to an error in our request",
     );
-    error.details = Some(Value::Object(Map::new()));
+    error.details = Some(Box::new(Value::Object(Map::new())));
     error
 }
 

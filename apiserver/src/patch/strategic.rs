@@ -164,7 +164,7 @@ fn merge_list(node: Option<&Node>, target: Vec<Value>, patch: &[Value]) -> Resul
     }
     if target.iter().chain(patch).any(Value::is_array) {
         let mut error = ApiError::new(422, "Invalid", "lists of lists are not supported");
-        error.details = Some(Value::Object(Map::new()));
+        error.details = Some(Box::new(Value::Object(Map::new())));
         return Err(error);
     }
     let merge_key = node.and_then(|n| n.merge_key.as_deref());

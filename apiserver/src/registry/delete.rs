@@ -319,7 +319,7 @@ pub(crate) fn check_preconditions(
     if !resource.group.is_empty() {
         details["group"] = resource.group.as_str().into();
     }
-    error.details = Some(details);
+    error.details = Some(Box::new(details));
     Err(error)
 }
 

@@ -65,7 +65,7 @@ pub(crate) async fn bind_to(scope: &Scope, options: &WriteOptions, binding: &Val
         let conflict = |why: String| {
             let mut error = ApiError::conflict(&pod.resource, &pod.name, "");
             error.message = format!("Operation cannot be fulfilled on pods/binding {:?}: {why}", pod.name);
-            error.details = Some(json!({ "name": pod.name, "kind": "pods/binding" }));
+            error.details = Some(Box::new(json!({ "name": pod.name, "kind": "pods/binding" })));
             error
         };
         if !old["metadata"]["deletionTimestamp"].is_null() {
@@ -271,7 +271,7 @@ async fn spend_budget(scope: &Scope, pod: &Value, dry_run: bool) -> Result<(), A
         if let Some(seconds) = retry {
             details["retryAfterSeconds"] = seconds.into();
         }
-        error.details = Some(details);
+        error.details = Some(Box::new(details));
         error.retry_after = retry;
         Err(error)
     };

@@ -127,7 +127,7 @@ impl Answer {
             error.retry_after = self.status["details"]["retryAfterSeconds"]
                 .as_u64()
                 .and_then(|seconds| u32::try_from(seconds).ok());
-            error.details = Some(self.status["details"].clone());
+            error.details = Some(Box::new(self.status["details"].clone()));
         }
         error
     }

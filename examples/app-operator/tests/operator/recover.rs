@@ -25,7 +25,11 @@ async fn a_definition_that_comes_later_is_picked_up() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(operator.is_running(), "a missing definition does not end the operator");
     let asked = operator.requests().of("apps").refused();
-    assert!(!asked.is_empty() && asked.count() < 60, "asked {} times in a minute", asked.count());
+    assert!(
+        !asked.is_empty() && asked.count() < 60,
+        "asked {} times in a minute",
+        asked.count()
+    );
 
     for object in manifests().crds() {
         cluster.apply(&object).await;
@@ -57,7 +61,16 @@ async fn a_permission_that_comes_later_is_picked_up() {
 #[test]
 fn a_build_without_dev_holds_no_api_server() {
     let tree = std::process::Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--offline", "-p", "app-operator", "--no-default-features", "-e", "normal"])
+        .args([
+            "tree",
+            "--locked",
+            "--offline",
+            "-p",
+            "app-operator",
+            "--no-default-features",
+            "-e",
+            "normal",
+        ])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo starts");
