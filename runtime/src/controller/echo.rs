@@ -9,7 +9,7 @@ use crate::key::ObjectKey;
 use crate::kind::Kind;
 
 /// A version of an object that a run wrote.
-type Written = (Kind, ObjectKey, Version);
+pub(super) type Written = (Kind, ObjectKey, Version);
 
 /// Versions that the last, failed run of each failing key wrote. Bounded by the keys in backoff and what they write.
 #[derive(Debug, Default)]
@@ -17,8 +17,7 @@ pub(super) struct Echoes(Mutex<BTreeMap<ObjectKey, Vec<Written>>>);
 
 impl Echoes {
     /// Remembers what a failed run wrote.
-    pub(super) fn remember(&self, key: &ObjectKey, writes: &[WriteRecord]) {
-        let versions: Vec<_> = sent(writes).collect();
+    pub(super) fn remember(&self, key: &ObjectKey, versions: Vec<Written>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if versions.is_empty() {
             all.remove(key);
@@ -45,7 +44,7 @@ impl Echoes {
 }
 
 /// Whether all of `reasons`, which arrived during a run, are echoes of what that run wrote.
-pub(super) fn all_own(reasons: &Reasons, writes: &[WriteRecord]) -> bool {
+pub(super) fn all_own(reasons: &Reasons, written: &[Written]) -> bool {
     if reasons.dropped() > 0 {
         return false;
     }
@@ -53,25 +52,25 @@ pub(super) fn all_own(reasons: &Reasons, writes: &[WriteRecord]) -> bool {
         Reason::Changed {
             kind, key, new, times, ..
         } => {
-            let own = sent(writes).filter(|(k, o, _)| k == kind && o == key);
-            let versions: Vec<Version> = own.map(|(_, _, version)| version).collect();
+            let own = written.iter().filter(|(k, o, _)| k == kind && o == key);
+            let versions: Vec<&Version> = own.map(|(_, _, version)| version).collect();
             // More changes than own writes: somebody else's is among them.
-            versions.contains(new) && *times as usize <= versions.len()
+            versions.contains(&new) && *times as usize <= versions.len()
         }
-        Reason::Created { kind, key, version } => {
-            sent(writes).any(|(k, o, v)| k == *kind && o == *key && v == *version)
-        }
+        Reason::Created { kind, key, version } => written.iter().any(|(k, o, v)| k == kind && o == key && v == version),
         _ => false,
     })
 }
 
-fn sent(writes: &[WriteRecord]) -> impl Iterator<Item = Written> {
-    writes.iter().filter_map(|write| match &write.outcome {
+/// What a run wrote.
+pub(super) fn written(writes: &[WriteRecord]) -> Vec<Written> {
+    let sent = writes.iter().filter_map(|write| match &write.outcome {
         WriteOutcome::Sent {
             version: Some(version), ..
         } => Some((write.kind.clone(), write.key.clone(), Version::parse(version))),
         _ => None,
-    })
+    });
+    sent.collect()
 }
 
 #[cfg(test)]
@@ -108,10 +107,10 @@ mod tests {
 
     #[test]
     fn a_foreign_change_that_was_merged_with_an_own_one_is_not_taken_for_an_echo() {
-        assert!(all_own(&changed("5", "6", 1), &[wrote("6")]));
-        assert!(all_own(&changed("5", "7", 2), &[wrote("6"), wrote("7")]));
-        assert!(!all_own(&changed("5", "7", 2), &[wrote("7")]));
-        assert!(!all_own(&changed("5", "8", 1), &[wrote("6")]));
-        assert!(!all_own(&Reasons::from(Reason::Resync), &[wrote("6")]));
+        assert!(all_own(&changed("5", "6", 1), &written(&[wrote("6")])));
+        assert!(all_own(&changed("5", "7", 2), &written(&[wrote("6"), wrote("7")])));
+        assert!(!all_own(&changed("5", "7", 2), &written(&[wrote("7")])));
+        assert!(!all_own(&changed("5", "8", 1), &written(&[wrote("6")])));
+        assert!(!all_own(&Reasons::from(Reason::Resync), &written(&[wrote("6")])));
     }
 }

@@ -239,66 +239,60 @@ impl<C: Reconciler<Primary: Object>> Core<C> {
         }
     }
 
-    /// Gives the key back, and tells everyone who wants to know.
+    /// Tells everyone who wants to know, then gives the key back: in that order, so that the reports of one key are in
+    /// the order of its runs.
     fn conclude(&self, key: &ObjectKey, reasons: Reasons, attempt: u32, duration: Duration, ran: Ran) {
         let Ran { phase, result, writes } = ran;
-        let outcome = match result {
-            Ok(action) => {
-                self.echoes.forget(key);
-                self.succeed(key, phase, action)
-            }
-            Err(Failure::Error(error)) if error.is_terminal() => {
-                self.echoes.forget(key);
-                self.queue.done(key, Next::Settled);
-                Outcome::Terminal {
-                    message: error.to_string(),
+        let written = if result.is_err() {
+            echo::written(&writes)
+        } else {
+            Vec::new()
+        };
+        let outcome = self.outcome(key, attempt, result);
+        let next = match &outcome {
+            _ if phase == Phase::Gone && outcome.is_success() => Next::Forget,
+            Outcome::Done | Outcome::Terminal { .. } => Next::Settled,
+            Outcome::Requeue(delay) => Next::After(*delay, Reasons::from(Reason::Requeue)),
+            Outcome::Error { retry_in, .. }
+            | Outcome::Panicked { retry_in, .. }
+            | Outcome::TimedOut { retry_in, .. } => {
+                let written = written.clone();
+                Next::Backoff {
+                    delay: *retry_in,
+                    due: Reasons::from(Reason::Retry(attempt)),
+                    can_wait: Box::new(move |added| echo::all_own(added, &written)),
                 }
             }
-            Err(failure) => {
-                self.echoes.remember(key, &writes);
-                self.back_off(key, attempt, failure, &writes)
-            }
         };
+        if matches!(next, Next::Backoff { .. }) {
+            self.echoes.remember(key, written);
+        } else {
+            self.echoes.forget(key);
+        }
         let known = phase != Phase::Gone || reasons.as_slice().iter().any(|reason| self.is_deletion_of(reason, key));
-        let mut report = Report::new(
-            Arc::clone(&self.name),
-            self.declared.primary.clone(),
-            key.clone(),
-            phase,
-            outcome,
-        );
-        report.reasons = reasons;
-        report.writes = writes;
-        report.duration = duration;
-        report.attempt = attempt;
-        if known || !report.outcome.is_success() {
+        if known || !outcome.is_success() {
+            let kind = self.declared.primary.clone();
+            let mut report = Report::new(Arc::clone(&self.name), kind, key.clone(), phase, outcome);
+            report.reasons = reasons;
+            report.writes = writes;
+            report.duration = duration;
+            report.attempt = attempt;
             self.tell(report);
         }
+        self.queue.done(key, next);
     }
 
-    fn succeed(&self, key: &ObjectKey, phase: Phase, action: Action) -> Outcome {
-        if phase == Phase::Gone {
-            self.queue.done(key, Next::Forget);
-            return Outcome::Done;
-        }
-        match action.requeue_after() {
-            None => {
-                self.queue.done(key, Next::Settled);
-                Outcome::Done
+    fn outcome(&self, key: &ObjectKey, attempt: u32, result: Result<Action, Failure>) -> Outcome {
+        let failure = match result {
+            Ok(action) => return action.requeue_after().map_or(Outcome::Done, Outcome::Requeue),
+            Err(Failure::Error(error)) if error.is_terminal() => {
+                return Outcome::Terminal {
+                    message: error.to_string(),
+                };
             }
-            Some(delay) => {
-                self.queue.done(key, Next::After(delay, Reasons::from(Reason::Requeue)));
-                Outcome::Requeue(delay)
-            }
-        }
-    }
-
-    fn back_off(&self, key: &ObjectKey, attempt: u32, failure: Failure, writes: &[WriteRecord]) -> Outcome {
-        let next = Next::Backoff {
-            due: Box::new(|failures| Reasons::from(Reason::Retry(failures))),
-            can_wait: Box::new(|added| echo::all_own(added, writes)),
+            Err(failure) => failure,
         };
-        let retry_in = self.queue.done(key, next).unwrap_or_default();
+        let retry_in = self.queue.backoff(key);
         match failure {
             Failure::Error(error) => Outcome::Error {
                 message: error.to_string(),

@@ -286,8 +286,11 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                         known.failures += 1;
                         let delay = (8 << (known.failures - 1).min(5)).min(20);
                         model.delay(key, clock + delay);
+                        let backoff = queue.backoff(&key);
+                        prop_assert_eq!(backoff.as_secs(), delay);
                         Next::Backoff {
-                            due: Box::new(|_| Wakes::default()),
+                            delay: backoff,
+                            due: Wakes::default(),
                             can_wait: Box::new(|_| false),
                         }
                     }

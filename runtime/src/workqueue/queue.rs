@@ -49,8 +49,10 @@ pub enum Next<'a, T> {
     After(Duration, T),
     /// Failed: runs again after its backoff, or when it is added.
     Backoff {
-        /// What the retry brings; it is told the number of failures in a row.
-        due: Box<dyn FnOnce(u32) -> T + 'a>,
+        /// How long the retry waits; [`WorkQueue::backoff`] tells.
+        delay: Duration,
+        /// What the retry brings.
+        due: T,
         /// Whether what was added during the run may wait for the backoff, as echoes of the run's own writes may.
         can_wait: Box<dyn Fn(&T) -> bool + 'a>,
     },
@@ -151,21 +153,23 @@ where
         }
     }
 
-    /// Gives a key back. Answers the delay where the key backs off.
-    pub fn done(&self, key: &K, next: Next<'_, T>) -> Option<Duration> {
+    /// How long a key that fails now should wait: longer with each failure since the last success, spread by jitter.
+    /// Asked before [`done`](Self::done), so that a failure can be told before another worker may take the key.
+    #[must_use]
+    pub fn backoff(&self, key: &K) -> Duration {
+        self.state().backoff(key)
+    }
+
+    /// Gives a key back.
+    pub fn done(&self, key: &K, next: Next<'_, T>) {
         let failed = matches!(next, Next::Backoff { .. });
-        let Done {
-            worked,
-            waits,
-            retry_in,
-        } = self.state().done(key, next, Instant::now());
+        let Done { worked, waits } = self.state().done(key, next, Instant::now());
         self.0.config.hooks.finished(worked);
         if failed {
             self.0.config.hooks.retried();
         }
         self.announce(usize::from(waits));
         self.0.timer.notify_one();
-        retry_in
     }
 
     /// Wakes keys when their time comes, until the queue is closed. One such future per queue, beside its workers.
@@ -242,7 +246,7 @@ impl<T: fmt::Debug> fmt::Debug for Next<'_, T> {
         match self {
             Self::Settled => f.write_str("Settled"),
             Self::After(delay, payload) => f.debug_tuple("After").field(delay).field(payload).finish(),
-            Self::Backoff { .. } => f.write_str("Backoff"),
+            Self::Backoff { delay, due, .. } => f.debug_tuple("Backoff").field(delay).field(due).finish(),
             Self::Forget => f.write_str("Forget"),
         }
     }

@@ -147,7 +147,14 @@ impl<K: Clone + Eq + Hash, T: Merge + Default> State<K, T> {
         Take::Item(self.start(waiting, now))
     }
 
-    /// Takes a key back from a worker. Answers how long it ran, whether it waits again, and its delay after a failure.
+    /// How long a key that fails now should wait.
+    pub(super) fn backoff(&self, key: &K) -> Duration {
+        let failures = self.entries.get(key).map_or(0, |entry| entry.failures);
+        let (min, max) = (self.config.backoff_min, self.config.backoff_max);
+        backoff::delay(failures.saturating_add(1), min, max, (self.config.random)())
+    }
+
+    /// Takes a key back from a worker. Answers how long it ran, and whether it waits again.
     pub(super) fn done(&mut self, key: &K, next: Next<'_, T>, now: Instant) -> Done {
         let Some(entry) = self.entries.get_mut(key) else {
             return Done::default();
@@ -165,15 +172,11 @@ impl<K: Clone + Eq + Hash, T: Merge + Default> State<K, T> {
                 entry.failures = 0;
                 self.add_after(key.clone(), delay, Class::Background, due, now);
             }
-            Next::Backoff { due, can_wait } => {
+            Next::Backoff { delay, due, can_wait } => {
                 entry.failures = entry.failures.saturating_add(1);
                 if entry.pending.as_ref().is_some_and(can_wait) {
                     entry.dirty = None;
                 }
-                let (min, max) = (self.config.backoff_min, self.config.backoff_max);
-                let delay = backoff::delay(entry.failures, min, max, (self.config.random)());
-                let due = due(entry.failures);
-                done.retry_in = Some(delay);
                 self.add_after(key.clone(), delay, Class::Background, due, now);
             }
             Next::Forget => {
@@ -325,7 +328,6 @@ impl<T: Merge> Entry<T> {
 pub(super) struct Done {
     pub(super) worked: Duration,
     pub(super) waits: bool,
-    pub(super) retry_in: Option<Duration>,
 }
 
 fn hash<K: Hash>(key: &K) -> u64 {

@@ -45,11 +45,14 @@ fn nothing_waits(queue: &Queue) -> bool {
 }
 
 fn failed(queue: &Queue, key: &'static str) -> Duration {
+    let delay = queue.backoff(&key);
     let next = Next::Backoff {
-        due: Box::new(|_| names(&["retry"])),
+        delay,
+        due: names(&["retry"]),
         can_wait: Box::new(|added| added.0.iter().all(|name| *name == "own")),
     };
-    queue.done(&key, next).expect("a failed key backs off")
+    queue.done(&key, next);
+    delay
 }
 
 fn with_timer(queue: &Queue) {
