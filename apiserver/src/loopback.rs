@@ -85,8 +85,9 @@ impl Loopback {
     ///
     /// # Errors
     /// As over HTTP: 404 if there is no such object.
+    #[expect(clippy::unused_async, reason = "like every verb, so that reads may wait one day")]
     pub async fn get(&self, resource: &Gvr, namespace: &str, name: &str) -> Result<Value, ApiError> {
-        registry::loopback::get(&self.core, resource, namespace, name).await
+        registry::loopback::get(&self.core, resource, namespace, name)
     }
 
     /// Objects of a resource (all namespaces if `namespace` is empty) and the revision of the list; `query` is a URL
@@ -280,6 +281,7 @@ impl fmt::Debug for Loopback {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the stream hands it over")]
 fn event(change: Arc<Change>) -> futures::future::Ready<Option<WatchEvent>> {
     futures::future::ready(WatchEvent::of(&change))
 }

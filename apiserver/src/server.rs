@@ -18,6 +18,7 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::controllers;
 use crate::http::body::Body;
+use crate::http::intercept::Interceptor;
 use crate::http::log::{RequestLog, RequestLogs};
 use crate::loopback::Loopback;
 use crate::openapi::OpenApi;
@@ -179,6 +180,7 @@ impl Builder {
             catalog,
             refresh: Mutex::default(),
             logs: RequestLogs::default(),
+            interceptor: RwLock::default(),
             settings,
             clock,
         };
@@ -249,6 +251,11 @@ impl ApiServer {
     #[must_use]
     pub fn user_token(&self, user: &str, groups: &[&str]) -> String {
         self.core.access.mint(&User::new(user, groups.iter().copied()))
+    }
+
+    /// Lets `interceptor` have a say in every request from now on; `None` takes the last one away.
+    pub fn intercept(&self, interceptor: Option<Arc<dyn Interceptor>>) {
+        *self.core.interceptor.write().unwrap_or_else(PoisonError::into_inner) = interceptor;
     }
 
     /// Every request that is answered from now on.
@@ -353,6 +360,7 @@ pub(crate) struct Core {
     pub(crate) admission: Admission,
     pub(crate) open_api: OpenApi,
     pub(crate) logs: RequestLogs,
+    interceptor: RwLock<Option<Arc<dyn Interceptor>>>,
     admin_token: String,
     builtin: Vec<Arc<Resource>>,
     catalog: RwLock<Arc<Catalog>>,
@@ -364,6 +372,11 @@ impl Core {
     /// What is served now.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Who has a say in requests, if anybody.
+    pub(crate) fn interceptor(&self) -> Option<Arc<dyn Interceptor>> {
+        self.interceptor.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether a built-in resource is in the group.

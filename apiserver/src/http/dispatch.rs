@@ -9,6 +9,7 @@ use super::body::Body;
 use super::guard;
 use super::health;
 use super::incoming::Incoming;
+use super::intercept::Verdict;
 use super::log::RequestRecord;
 use super::resource;
 use super::respond;
@@ -26,29 +27,43 @@ pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> Response<Body
         return respond::error(&error, media);
     };
     let mut name = String::new();
-    let answer = match guard::admit(&core, &incoming, &route, &mut name) {
-        Ok(user) => serve(&core, &incoming, &route, user).await,
-        Err(error) => Err(error),
+    let admitted = guard::admit(&core, &incoming, &route, &mut name);
+    let interceptor = core.interceptor();
+    let record = |user: &str, code: u16| RequestRecord {
+        user_agent: incoming.header(&header::USER_AGENT).to_owned(),
+        user: user.to_owned(),
+        verb: route.verb.clone(),
+        group: route.group.clone(),
+        version: route.version.clone(),
+        resource: route.resource.clone(),
+        subresource: route.subresource.clone(),
+        namespace: route.namespace.clone(),
+        name: route.name.clone(),
+        path: incoming.path.clone(),
+        code,
     };
+    let mut answer = match (admitted, &interceptor) {
+        (Ok(user), Some(interceptor)) => match interceptor.before(&record(&name, 0)).await {
+            Verdict::Pass => serve(&core, &incoming, &route, user).await,
+            Verdict::Answer(error) => Err(*error),
+        },
+        (Ok(user), None) => serve(&core, &incoming, &route, user).await,
+        (Err(error), _) => Err(error),
+    };
+    if let Some(interceptor) = &interceptor {
+        let code = answer
+            .as_ref()
+            .map_or_else(|error| error.code, |response| response.status().as_u16());
+        if let Verdict::Answer(error) = interceptor.after(&record(&name, code)).await {
+            answer = Err(*error);
+        }
+    }
     let mut response = answer.unwrap_or_else(|error| respond::error(&error, media));
     response
         .headers_mut()
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-cache, private"));
-    let code = response.status().as_u16();
-    core.logs.tell(|| RequestRecord {
-        user_agent: incoming.header(&header::USER_AGENT).to_owned(),
-        user: name,
-        verb: route.verb,
-        group: route.group,
-        version: route.version,
-        resource: route.resource,
-        subresource: route.subresource,
-        namespace: route.namespace,
-        name: route.name,
-        path: incoming.path.clone(),
-        code,
-    });
+    core.logs.tell(|| record(&name, response.status().as_u16()));
     response
 }
 

@@ -4,6 +4,7 @@
 //! and [`resource`]) and its outcome written in the form that the client accepts ([`respond`]).
 
 pub mod body;
+pub mod intercept;
 pub mod log;
 pub mod tls;
 

@@ -51,7 +51,8 @@ impl Query {
 
 /// Undoes percent-encoding; `None` if it is malformed or not UTF-8. `plus` reads `+` as a space.
 pub(crate) fn unescape(text: &str, plus: bool) -> Option<Cow<'_, str>> {
-    if !text.contains('%') && !(plus && text.contains('+')) {
+    let escaped = text.contains('%') || (plus && text.contains('+'));
+    if !escaped {
         return Some(Cow::Borrowed(text));
     }
     let mut bytes = text.bytes();

@@ -249,7 +249,7 @@ fn check_verb(scope: &Scope, incoming: &Incoming, route: &Route) -> Result<(), A
                 ApiError::no_such_path()
             });
         };
-        if subresource.verbs.iter().any(|verb| *verb == route.verb) {
+        if subresource.verbs.contains(&route.verb) {
             return Ok(());
         }
         return Err(if custom {
@@ -272,7 +272,7 @@ fn check_verb(scope: &Scope, incoming: &Incoming, route: &Route) -> Result<(), A
         "watch" => true,
         _ => false,
     };
-    let served = resource.verbs.iter().any(|verb| *verb == route.verb);
+    let served = resource.verbs.contains(&route.verb);
     if fits && served && incoming.method != Method::HEAD {
         Ok(())
     } else {

@@ -339,6 +339,7 @@ mod tests {
     use super::*;
     use crate::storage::{Draft, Key, Store};
 
+    #[expect(clippy::needless_pass_by_value, reason = "reads better in the tests")]
     fn selects(selector: &str, labels: serde_json::Value) -> bool {
         let object = json!({ "metadata": { "name": "a", "labels": labels } });
         let stored = Store::new(8)

@@ -16,7 +16,7 @@ use crate::http::query::Query;
 use crate::resource::Gvr;
 use crate::server::Core;
 
-pub(crate) async fn get(core: &Arc<Core>, resource: &Gvr, namespace: &str, name: &str) -> Result<Value, ApiError> {
+pub(crate) fn get(core: &Arc<Core>, resource: &Gvr, namespace: &str, name: &str) -> Result<Value, ApiError> {
     let scope = scope(core, "", resource, namespace, name)?;
     let stored = read::find(&scope)?;
     shape::value(&scope.resource, &stored)

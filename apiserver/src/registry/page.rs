@@ -58,7 +58,7 @@ impl Token {
             return Err(bad("encoded start key empty (version meta.k8s.io/v1)"));
         }
         if start.split('/').any(|part| part == "..") {
-            return Err(bad(&start.to_owned()));
+            return Err(bad(start));
         }
         Ok(Self {
             revision,

@@ -71,11 +71,7 @@ pub(crate) fn prepare_update(scope: &Scope, new: &mut Value, old: &Value) {
     let (resource, subresource) = (&*scope.resource, written_part(&scope.subresource));
     if resource.custom.is_some() {
         match subresource {
-            "" => {
-                if resource.subresource("status").is_some() {
-                    put_back(new, old, "status");
-                }
-            }
+            "" if resource.subresource("status").is_some() => put_back(new, old, "status"),
             "status" => keep_status_only(new, old),
             _ => {}
         }

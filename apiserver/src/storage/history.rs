@@ -13,6 +13,9 @@ pub struct Expired {
     pub oldest: u64,
 }
 
+/// What objects were, by namespace and name; nothing where there was none.
+pub(super) type Then = BTreeMap<(Arc<str>, Arc<str>), Option<Arc<Stored>>>;
+
 /// The undo log: the latest writes, oldest first.
 #[derive(Debug)]
 pub(super) struct History {
@@ -81,11 +84,7 @@ impl History {
     }
 
     /// For every object of `resource` that changed after `at`: what it was then.
-    pub(super) fn undo(
-        &self,
-        at: u64,
-        resource: &str,
-    ) -> Result<BTreeMap<(Arc<str>, Arc<str>), Option<Arc<Stored>>>, Expired> {
+    pub(super) fn undo(&self, at: u64, resource: &str) -> Result<Then, Expired> {
         self.check(at)?;
         let first = self.records.partition_point(|record| record.revision <= at);
         let mut then = BTreeMap::new();

@@ -1,6 +1,9 @@
 //! The rules of the server's verbs, asked in raw HTTP, in process and on paused time.
 
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
 mod client;
+mod faults;
 mod lists;
 mod watches;
 mod writes;
