@@ -13,7 +13,13 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 /// The longest name of a field manager, in bytes.
 const MANAGER_LIMIT: usize = 128;
 /// Finalizers without a domain that built-in kinds accept.
-const STANDARD_FINALIZERS: [&str; 3] = ["foregroundDeletion", "kubernetes", "orphan"];
+const STANDARD_FINALIZERS: [&str; 4] = [
+    "foregroundDeletion",
+    "kubernetes",
+    "orphan",
+    // The server puts it on definitions itself.
+    "customresourcecleanup.apiextensions.k8s.io",
+];
 
 /// What is wrong with the metadata of a new object.
 #[must_use]

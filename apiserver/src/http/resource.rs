@@ -262,6 +262,8 @@ fn check_verb(scope: &Scope, incoming: &Incoming, route: &Route) -> Result<(), A
         return match route.verb.as_str() {
             "update" | "patch" if route.name.is_empty() => Err(ApiError::bad_request("name must be provided")),
             verb if resource.verbs.iter().any(|v| v == verb) => Ok(()),
+            // While their definition goes, discovery hides how objects are written; finalizers must still come off.
+            "create" | "update" | "patch" if resource.custom.as_ref().is_some_and(|c| c.terminating) => Ok(()),
             verb => Err(ApiError::verb_not_supported(resource, verb)),
         };
     }

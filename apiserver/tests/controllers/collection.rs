@@ -86,3 +86,34 @@ async fn a_dependent_of_two_owners_goes_with_the_second() {
     cluster.delete(&format!("{maps}/b"), "Background").await;
     cluster.until_gone(&path).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_goes_after_its_objects() {
+    let cluster = Cluster::start(kubewright_apiserver::Simulate::Off, 1);
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+        },
+    });
+    cluster.create(definitions, &definition).await;
+    let things = "/apis/example.com/v1/namespaces/default/things";
+    let held = json!({
+        "apiVersion": "example.com/v1", "kind": "Thing",
+        "metadata": {"name": "held", "finalizers": ["example.com/hold"]},
+    });
+    cluster.until(things, |l| !l.is_null()).await;
+    cluster.create(things, &held).await;
+    let path = format!("{definitions}/things.example.com");
+    cluster.delete(&path, "Background").await;
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    assert!(cluster.get(&path).await["metadata"]["deletionTimestamp"].is_string());
+    cluster
+        .patch(&format!("{things}/held"), &json!({"metadata": {"finalizers": null}}))
+        .await;
+    cluster.until_gone(&path).await;
+}

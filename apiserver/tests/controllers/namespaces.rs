@@ -67,3 +67,37 @@ async fn a_finalizer_in_a_namespace_holds_it_and_shows_in_its_conditions() {
         .await;
     cluster.until_gone("/api/v1/namespaces/n").await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_quota_refuses_what_does_not_fit_and_counts_what_comes_and_goes() {
+    let cluster = Cluster::simulated();
+    let quotas = "/api/v1/namespaces/default/resourcequotas";
+    let quota = json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"pods": "2"}},
+    });
+    cluster.create(quotas, &quota).await;
+    let path = format!("{quotas}/few");
+    cluster.until(&path, |q| q["status"]["used"]["pods"] == "0").await;
+    cluster
+        .create(
+            "/apis/apps/v1/namespaces/default/deployments",
+            &deployment(3, "app:1", &json!({})),
+        )
+        .await;
+    let web = "/apis/apps/v1/namespaces/default/deployments/web";
+    let failing = cluster
+        .until(web, |d| crate::cluster::has(d, "ReplicaFailure", "True"))
+        .await;
+    assert_eq!(failing["metadata"]["name"], "web");
+    cluster.until(&path, |q| q["status"]["used"]["pods"] == "2").await;
+    cluster.patch(&path, &json!({"spec": {"hard": {"pods": "5"}}})).await;
+    cluster
+        .until(web, |d| {
+            d["status"]["readyReplicas"] == 3 && !crate::cluster::has(d, "ReplicaFailure", "True")
+        })
+        .await;
+    cluster
+        .patch(&format!("{web}/scale"), &json!({"spec": {"replicas": 1}}))
+        .await;
+    cluster.until(&path, |q| q["status"]["used"]["pods"] == "1").await;
+}
