@@ -1,4 +1,5 @@
 //! The custom kind `App`.
+#![allow(clippy::duplicated_attributes, reason = "printer columns repeat their keys")]
 
 use std::collections::BTreeMap;
 

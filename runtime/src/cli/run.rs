@@ -13,10 +13,12 @@ pub(super) async fn run(manager: Manager, args: RunArgs) -> Result<(), Failure> 
     Logs::new(args.logs, DEFAULT_FILTER).start()?;
     let client = connect(args.kubeconfig.as_deref(), args.context.as_deref()).await?;
 
-    let mut options = Options::default();
-    options.metrics_addr = args.metrics.0;
-    options.health_addr = args.health.0;
-    options.namespaces = args.watch_namespaces;
+    let mut options = Options {
+        metrics_addr: args.metrics.0,
+        health_addr: args.health.0,
+        namespaces: args.watch_namespaces,
+        ..Options::default()
+    };
     if args.leader_election {
         let namespace = args.namespace.unwrap_or_else(|| client.default_namespace().to_owned());
         let lease = args.lease_name.unwrap_or_else(|| manager.name().to_owned());

@@ -105,11 +105,13 @@ impl Dev {
 
         let console = Console::new();
         console.welcome(&operator, url, kubeconfig.path());
-        let mut options = Options::default();
-        options.leader_election = Some(LeaderElection::new(&operator, &self.namespace, "dev"));
-        options.metrics_addr = self.metrics;
-        options.health_addr = self.health;
-        options.stop_within = STOP_WITHIN;
+        let options = Options {
+            leader_election: Some(LeaderElection::new(&operator, &self.namespace, "dev")),
+            metrics_addr: self.metrics,
+            health_addr: self.health,
+            stop_within: STOP_WITHIN,
+            ..Options::default()
+        };
         let token = service_account_token(&self.server, &self.namespace, &operator);
         let client = connect(&self.server, &token, &self.namespace);
         let mut operator = tokio::spawn(

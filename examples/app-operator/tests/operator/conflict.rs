@@ -25,7 +25,7 @@ async fn a_strangers_service_is_left_alone_and_the_app_says_so() {
     let before = cluster.get::<Service>("hello").await.expect("the stranger's Service");
     let operator = cluster.run(manager()).await;
     cluster.apply_yaml(SAMPLE).await;
-    cluster.apply(&app("other", json!({ "image": "nginx" }))).await;
+    cluster.apply(&app("other", &json!({ "image": "nginx" }))).await;
 
     let hello = cluster
         .wait_for::<App>("hello", |app| {

@@ -1,5 +1,6 @@
 //! From the first apply to the last child gone.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use app_operator::api::App;
@@ -97,7 +98,7 @@ async fn a_change_of_the_spec_reaches_the_children() {
         })
         .await;
     cluster
-        .wait_for::<ConfigMap>("hello", |c| c.data.as_ref().is_none_or(|data| data.is_empty()))
+        .wait_for::<ConfigMap>("hello", |c| c.data.as_ref().is_none_or(BTreeMap::is_empty))
         .await;
     operator.stop().await;
 }

@@ -24,7 +24,7 @@ fn is_ready(app: &App) -> bool {
     condition(app, "Ready").is_some_and(of_this_spec)
 }
 
-fn app(name: &str, spec: Value) -> Value {
+fn app(name: &str, spec: &Value) -> Value {
     json!({ "apiVersion": "demo.dev/v1", "kind": "App", "metadata": { "name": name, "namespace": "default" }, "spec": spec })
 }
 
@@ -32,7 +32,7 @@ fn app(name: &str, spec: Value) -> Value {
 async fn many(cluster: &TestCluster, count: usize) {
     for i in 0..count {
         cluster
-            .apply(&app(&format!("app-{i}"), json!({ "image": "nginx" })))
+            .apply(&app(&format!("app-{i}"), &json!({ "image": "nginx" })))
             .await;
     }
 }
