@@ -39,6 +39,7 @@ const DECLARED: &[&str] = &[
     "google",
     "int",
     "ip",
+    "jsonpatch",
     "list",
     "map",
     "math",
