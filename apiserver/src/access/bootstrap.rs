@@ -21,11 +21,10 @@ pub fn bootstrap_objects() -> Vec<(Gvr, Value)> {
             objects.push((Gvr::new(GROUP, "v1", "clusterroles"), role_head(role)));
         } else if let Some(binding) = line.strip_prefix("bind ") {
             objects.extend(binding_of(binding).map(|b| (Gvr::new(GROUP, "v1", "clusterrolebindings"), b)));
-        } else if let (Some(text), Some((_, role))) = (line.strip_prefix("  "), objects.last_mut()) {
-            if let (Some(rule), Some(rules)) = (rule(text), role["rules"].as_array_mut()) {
+        } else if let (Some(text), Some((_, role))) = (line.strip_prefix("  "), objects.last_mut())
+            && let (Some(rule), Some(rules)) = (rule(text), role["rules"].as_array_mut()) {
                 rules.push(rule);
             }
-        }
     }
     fill_gathering_roles(&mut objects);
     objects
@@ -41,7 +40,7 @@ fn role_head(text: &str) -> Value {
             let label = format!("{GROUP}/{label}");
             match *word {
                 "gathers" => {
-                    role["aggregationRule"] = json!({ "clusterRoleSelectors": [{ "matchLabels": { label: "true" } }] })
+                    role["aggregationRule"] = json!({ "clusterRoleSelectors": [{ "matchLabels": { label: "true" } }] });
                 }
                 _ => role["metadata"]["labels"][label] = "true".into(),
             }

@@ -102,7 +102,7 @@ pub(super) fn register(context: &mut Context<'_>) {
         "serviceAccount",
         |This(this): This<CelValue>, namespace: Arc<String>, name: Arc<String>| {
             with(&this, |question| {
-                question.user = Arc::new(User::service_account(&namespace, &name, ""))
+                question.user = Arc::new(User::service_account(&namespace, &name, ""));
             })
         },
     );

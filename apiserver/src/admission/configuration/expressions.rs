@@ -72,8 +72,8 @@ pub(super) fn expression(
         ));
         return None;
     }
-    if let (Some(wanted), Some(got)) = (wanted, program.result_type()) {
-        if wanted != got {
+    if let (Some(wanted), Some(got)) = (wanted, program.result_type())
+        && wanted != got {
             causes.push(Cause::invalid(
                 path,
                 &text.into(),
@@ -81,6 +81,5 @@ pub(super) fn expression(
             ));
             return None;
         }
-    }
     Some(program)
 }

@@ -25,15 +25,14 @@ pub(crate) fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(), Api
             if !constraints.is_null() && matching::seen(inner, constraints, request).is_none() {
                 continue;
             }
-            if let Err(fault) = apply(inner, policy, binding, request, &seen)? {
-                if !policy.ignores_failure() {
+            if let Err(fault) = apply(inner, policy, binding, request, &seen)?
+                && !policy.ignores_failure() {
                     let text = format!(
                         "MutatingAdmissionPolicy '{}' with binding '{name}' denied request: {fault}",
                         policy.name
                     );
                     return Err(ApiError::forbidden(request.resource, request.shown_name(), text));
                 }
-            }
         }
     }
     Ok(())
