@@ -111,7 +111,7 @@ mod tests {
     fn refused(attributes: &Attributes<'_>) -> (String, Option<Value>) {
         let error = forbidden(&User::new("ann", [""; 0]), attributes, "");
         assert_eq!((error.code, &*error.reason), (403, "Forbidden"));
-        (error.message, error.details)
+        (error.message, error.details.map(|details| *details))
     }
 
     #[test]

@@ -22,9 +22,10 @@ pub fn bootstrap_objects() -> Vec<(Gvr, Value)> {
         } else if let Some(binding) = line.strip_prefix("bind ") {
             objects.extend(binding_of(binding).map(|b| (Gvr::new(GROUP, "v1", "clusterrolebindings"), b)));
         } else if let (Some(text), Some((_, role))) = (line.strip_prefix("  "), objects.last_mut())
-            && let (Some(rule), Some(rules)) = (rule(text), role["rules"].as_array_mut()) {
-                rules.push(rule);
-            }
+            && let (Some(rule), Some(rules)) = (rule(text), role["rules"].as_array_mut())
+        {
+            rules.push(rule);
+        }
     }
     fill_gathering_roles(&mut objects);
     objects

@@ -46,9 +46,10 @@ pub(super) fn fields_of(expression: &Expression, variable: &str) -> Vec<String> 
     let mut fields = Vec::new();
     walk(expression, &mut |node| {
         if let Expr::Select(select) = &node.expr
-            && matches!(&select.operand.expr, Expr::Ident(name) if name == variable) {
-                fields.push(select.field.clone());
-            }
+            && matches!(&select.operand.expr, Expr::Ident(name) if name == variable)
+        {
+            fields.push(select.field.clone());
+        }
     });
     fields
 }

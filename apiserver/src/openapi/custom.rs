@@ -112,9 +112,10 @@ impl<'a> Kind<'a> {
         let subresources = &version["subresources"];
         self.add_paths(paths, subresources);
         if !subresources["scale"].is_null()
-            && let Some(scale) = data::definition(SCALE) {
-                schemas.insert(SCALE.to_owned(), serde_json::from_str(scale.json).unwrap_or_default());
-            }
+            && let Some(scale) = data::definition(SCALE)
+        {
+            schemas.insert(SCALE.to_owned(), serde_json::from_str(scale.json).unwrap_or_default());
+        }
     }
 
     fn add_paths(&self, paths: &mut Map<String, Value>, subresources: &Value) {

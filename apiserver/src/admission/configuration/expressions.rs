@@ -73,13 +73,14 @@ pub(super) fn expression(
         return None;
     }
     if let (Some(wanted), Some(got)) = (wanted, program.result_type())
-        && wanted != got {
-            causes.push(Cause::invalid(
-                path,
-                &text.into(),
-                format!("must evaluate to {wanted} but got {got}"),
-            ));
-            return None;
-        }
+        && wanted != got
+    {
+        causes.push(Cause::invalid(
+            path,
+            &text.into(),
+            format!("must evaluate to {wanted} but got {got}"),
+        ));
+        return None;
+    }
     Some(program)
 }

@@ -26,13 +26,14 @@ pub(crate) fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(), Api
                 continue;
             }
             if let Err(fault) = apply(inner, policy, binding, request, &seen)?
-                && !policy.ignores_failure() {
-                    let text = format!(
-                        "MutatingAdmissionPolicy '{}' with binding '{name}' denied request: {fault}",
-                        policy.name
-                    );
-                    return Err(ApiError::forbidden(request.resource, request.shown_name(), text));
-                }
+                && !policy.ignores_failure()
+            {
+                let text = format!(
+                    "MutatingAdmissionPolicy '{}' with binding '{name}' denied request: {fault}",
+                    policy.name
+                );
+                return Err(ApiError::forbidden(request.resource, request.shown_name(), text));
+            }
         }
     }
     Ok(())

@@ -290,9 +290,10 @@ fn read(status: StatusCode, content_type: Option<&str>, bytes: &[u8]) -> Result<
 /// A status that is no success, in the words of the real server's client.
 fn status_fault(status: StatusCode, content_type: Option<&str>, bytes: &[u8]) -> String {
     if let Ok(body) = serde_json::from_slice::<Value>(bytes)
-        && let (true, Some(message)) = (body["kind"] == "Status", body["message"].as_str()) {
-            return message.to_owned();
-        }
+        && let (true, Some(message)) = (body["kind"] == "Status", body["message"].as_str())
+    {
+        return message.to_owned();
+    }
     let is_text = content_type.is_some_and(|media| media.starts_with("text/"));
     let said = if is_text {
         String::from_utf8_lossy(bytes).trim().to_owned()
