@@ -36,6 +36,12 @@ say 'apiserver must not depend on the framework' < <(
     grep -nE '^kubewright(-macros|-testkit)?\b' apiserver/Cargo.toml || true
 )
 
+# The manager holds the parts together; a part that knew it could not be used, or tested, without it.
+say 'nothing in runtime but cli and dev may import the manager' < <(
+    sources 'runtime/src/*.rs' | grep -vE '^runtime/src/(manager|cli|dev)/|^runtime/src/(lib|prelude)\.rs$' |
+        xargs grep -n 'crate::manager' || true
+)
+
 # What is skipped is forgotten.
 say 'no ignored tests and no ignored documentation tests' < <(
     sources '*.rs' | xargs grep -nE '^ *#\[ignore|``` *(rust,)? *ignore' 2>/dev/null || true

@@ -46,6 +46,7 @@ pub mod prelude;
 pub mod rbac;
 pub mod reconciler;
 pub mod scope;
+mod shutdown;
 pub mod status_of;
 pub mod watch;
 pub mod workqueue;

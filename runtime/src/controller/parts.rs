@@ -10,8 +10,8 @@ use crate::diagnostics::Observer;
 use crate::env::Env;
 use crate::events::Recorder;
 use crate::health::Health;
-use crate::manager::Shutdown;
 use crate::metrics::Metrics;
+use crate::shutdown::Shutdown;
 
 /// What all controllers of a manager share.
 #[derive(Clone)]

@@ -11,9 +11,9 @@ use super::resync;
 use super::run::Core;
 use super::sources::Sources;
 use crate::cache::Informer;
-use crate::manager::Shutdown;
 use crate::object::Object;
 use crate::reconciler::Reconciler;
+use crate::shutdown::Shutdown;
 
 /// After how long the log says what a controller waits for, and how often again.
 const PATIENCE: Duration = Duration::from_secs(10);

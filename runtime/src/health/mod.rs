@@ -5,5 +5,5 @@ mod server;
 mod state;
 
 pub use endpoints::router;
-pub use server::{Server, bind};
+pub use server::{ListenError, Server, bind};
 pub use state::Health;

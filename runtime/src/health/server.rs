@@ -6,8 +6,6 @@ use std::net::SocketAddr;
 use axum::Router;
 use tokio::net::TcpListener;
 
-use crate::manager::ManagerError;
-
 /// An address that is listened on, and what will be served there.
 #[derive(Debug)]
 pub struct Server {
@@ -16,22 +14,36 @@ pub struct Server {
     what: &'static str,
 }
 
+/// An address cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve {what} on {addr}: {error}; {remedy}")]
+pub struct ListenError {
+    /// `metrics` or `health probes`.
+    pub what: &'static str,
+    /// The address.
+    pub addr: SocketAddr,
+    /// What the system said.
+    pub error: std::io::Error,
+    /// What to do.
+    pub remedy: String,
+}
+
 /// Listens on `addr`, so that a clash shows before anything else starts. `what` and `flag` are for the message.
 ///
 /// # Errors
 ///
-/// [`ManagerError::Listen`] with the remedy.
+/// [`ListenError`] with the remedy.
 pub async fn bind(
     addr: SocketAddr,
     router: Router,
     what: &'static str,
     flag: &'static str,
-) -> Result<Server, ManagerError> {
+) -> Result<Server, ListenError> {
     match TcpListener::bind(addr).await {
         Ok(listener) => Ok(Server { listener, router, what }),
         Err(error) => {
             let remedy = remedy(error.kind(), flag);
-            Err(ManagerError::Listen {
+            Err(ListenError {
                 what,
                 addr,
                 error,

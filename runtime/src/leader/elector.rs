@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
+use super::election::LeaderElection;
 use super::lease::Lease;
 use super::status::{LeaderStatus, Part};
 use super::store::{LeaseError, LeaseStore};
 use crate::client::WriteFence;
 use crate::diagnostics::Leadership;
 use crate::env::Env;
-use crate::manager::LeaderElection;
 
 /// Takes part in the election: [`acquire`](Self::acquire), then [`hold`](Self::hold), then
 /// [`release`](Self::release). Spawns nothing.

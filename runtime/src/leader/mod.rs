@@ -13,6 +13,7 @@
 //! restarts it starts from a clean state. Re-entering the race in one process would need every piece of the author's
 //! state to be fit for a second term, which nothing can check.
 
+mod election;
 mod elector;
 mod lease;
 mod status;
@@ -21,6 +22,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use election::LeaderElection;
 pub use elector::{Elector, Lost};
 pub use status::{LeaderStatus, Part};
 pub use store::{LeaseError, LeaseStore, ServerLease};

@@ -6,11 +6,11 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::LeaderElection;
 use super::store::{LeaseError, LeaseStore};
 use super::{Elector, LeaderStatus, Lost, Part};
 use crate::client::WriteFence;
 use crate::env::Env;
-use crate::manager::LeaderElection;
 use crate::metrics::Metrics;
 
 /// One Lease in memory, as the server keeps it.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::error::ManagerError;
 use super::options::Options;
 use super::runnable::Runnable;
-use super::shutdown::Shutdown;
 use crate::controller::AnyController;
 use crate::declaration::{Declaration, Declared, InvalidDeclaration};
 use crate::diagnostics::Observer;
@@ -15,6 +14,7 @@ use crate::env::Env;
 use crate::grants::Declare;
 use crate::health::Health;
 use crate::metrics::Metrics;
+use crate::shutdown::Shutdown;
 
 /// An operator: its controllers, and what they share.
 ///

@@ -1,9 +1,8 @@
 //! Why a manager did not start, or ended by itself.
 
-use std::net::SocketAddr;
-
 use crate::client::ClientError;
 use crate::declaration::InvalidDeclaration;
+use crate::health::ListenError;
 
 /// Why a manager did not start, or ended without being asked to. Each message is one line with the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -22,17 +21,8 @@ pub enum ManagerError {
     #[error("the manager has no controllers and no runnables: add one with `.controller(…)`")]
     Nothing,
     /// A server cannot listen.
-    #[error("cannot serve {what} on {addr}: {error}; {remedy}")]
-    Listen {
-        /// `metrics` or `health probes`.
-        what: &'static str,
-        /// The address.
-        addr: SocketAddr,
-        /// What the system said.
-        error: std::io::Error,
-        /// What to do.
-        remedy: String,
-    },
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// Options that contradict each other.
     #[error("{0}")]
     Options(String),

@@ -9,8 +9,8 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use super::error::ManagerError;
-use super::shutdown::Shutdown;
 use crate::env::Env;
+use crate::shutdown::Shutdown;
 
 /// How long tasks that are told to drop their work may take to do so.
 const ABORT_WITHIN: Duration = Duration::from_secs(1);

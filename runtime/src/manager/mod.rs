@@ -15,10 +15,11 @@ mod options;
 mod publish;
 mod run;
 mod runnable;
-mod shutdown;
 
 pub use builder::Manager;
 pub use error::ManagerError;
-pub use options::{LeaderElection, Options};
+pub use options::Options;
 pub use runnable::{RunContext, Runnable};
-pub use shutdown::Shutdown;
+
+pub use crate::leader::LeaderElection;
+pub use crate::shutdown::Shutdown;

@@ -9,15 +9,16 @@ use super::builder::Manager;
 use super::error::ManagerError;
 use super::group::Group;
 use super::listen::listen;
-use super::options::{LeaderElection, Options};
+use super::options::Options;
 use super::publish;
 use super::runnable::{RunContext, Runnable};
-use super::shutdown::Shutdown;
 use crate::cache::{Informers, KeepManagers};
 use crate::client::{Origin, Transport, WriteFence};
 use crate::controller::{AnyController, Services};
 use crate::events::{Publisher, Recorder};
+use crate::leader::LeaderElection;
 use crate::leader::{Elector, LeaderStatus, Lost, ServerLease};
+use crate::shutdown::Shutdown;
 
 /// How long the last events may take to be sent.
 const LAST_EVENTS_WITHIN: Duration = Duration::from_millis(500);

@@ -4,9 +4,9 @@ use std::fmt;
 
 use futures::future::BoxFuture;
 
-use super::shutdown::Shutdown;
 use crate::env::Env;
 use crate::error::Result;
+use crate::shutdown::Shutdown;
 
 /// What a runnable is given.
 #[derive(Clone)]
