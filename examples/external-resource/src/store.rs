@@ -94,12 +94,13 @@ impl Store {
     /// When the disk refuses.
     pub fn remove(&self, place: &Place) -> Result<(), StoreError> {
         let path = self.path(place);
-        match fs::read_to_string(path.join(MARK)) {
-            Ok(uid) if uid == place.uid => {
-                // The mark goes last with the directory: a crash in between leaves one that is still ours.
-                fs::remove_dir_all(&path).map_err(|e| StoreError::Disk(path, e))
-            }
-            _ => Ok(()),
+        let mark = path.join(MARK);
+        match fs::read_to_string(&mark) {
+            Ok(uid) if uid == place.uid => remove_marked(&path).map_err(|e| StoreError::Disk(path, e)),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            // Whose it is cannot be told, so nothing is known to be done.
+            Err(error) => Err(StoreError::Disk(mark, error)),
         }
     }
 
@@ -116,7 +117,7 @@ impl Store {
         match fs::read_to_string(&mark) {
             Ok(uid) if uid == place.uid => return Ok(path),
             // Left by an object of that name whose clean-up never ran.
-            Ok(_) => fs::remove_dir_all(&path).map_err(|e| StoreError::Disk(path.clone(), e))?,
+            Ok(_) => remove_marked(&path).map_err(|e| StoreError::Disk(path.clone(), e))?,
             Err(_) if is_in_use(&path) => return Err(StoreError::Foreign(path)),
             Err(_) => {}
         }
@@ -124,6 +125,23 @@ impl Store {
         fs::write(&mark, &place.uid).map_err(|e| StoreError::Disk(mark, e))?;
         Ok(path)
     }
+}
+
+/// Removes a directory, its mark last: a crash in between leaves one that is still known to be somebody's.
+fn remove_marked(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_name() == MARK {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_file(path.join(MARK))?;
+    fs::remove_dir(path)
 }
 
 fn is_file_name(name: &str) -> bool {
@@ -177,6 +195,25 @@ mod tests {
         ));
         store.remove(&place("1")).expect("nothing to remove");
         assert!(path.join("theirs").exists());
+    }
+
+    #[test]
+    fn a_mark_that_cannot_be_read_is_no_success() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let store = Store::new(root.path());
+        let path = store.path(&place("1"));
+        fs::create_dir_all(path.join(MARK)).expect("made");
+        assert!(matches!(store.remove(&place("1")), Err(StoreError::Disk(..))));
+    }
+
+    #[test]
+    fn a_directory_goes_with_all_that_was_put_into_it() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let store = Store::new(root.path());
+        let path = store.write(&place("1"), &files(&["a"])).expect("written");
+        fs::create_dir_all(path.join("deep/er")).expect("made");
+        store.remove(&place("1")).expect("removed");
+        assert!(!path.exists());
     }
 
     #[test]
