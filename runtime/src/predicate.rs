@@ -55,8 +55,9 @@ impl fmt::Debug for Predicate {
 
 /// The predicates that most controllers need, and the functions behind `&`, `|` and `!`.
 ///
-/// Only ever narrow what changes of an object pass: additions, deletions, recreations and the start of a deletion
-/// wake the key whatever a predicate says.
+/// Deletions, recreations and the start of a deletion wake the key whatever a predicate says. The predicates that
+/// compare two versions pass an addition, so that `!` of one of them hides additions, those of the first list
+/// included; where that is not meant, write the test by hand with [`Predicate::new`](super::Predicate::new).
 pub mod predicates {
     use std::sync::Arc;
 

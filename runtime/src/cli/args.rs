@@ -51,7 +51,7 @@ pub(crate) struct RunArgs {
     /// Name of the Lease [default: the operator's name]
     #[arg(long, value_name = "NAME", env = "OPERATOR_LEASE_NAME")]
     pub(crate) lease_name: Option<String>,
-    /// Name of this replica in the Lease [default: host name and process id]
+    /// Name of this replica in the Lease [default: host name, process id and a random part]
     #[arg(long, value_name = "NAME", env = "POD_NAME")]
     pub(crate) identity: Option<String>,
     /// Where to serve /metrics: HOST:PORT, PORT or `off`
@@ -123,6 +123,12 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// The names of a list; an empty variable in a Deployment is an empty list, and not one empty name.
+pub(crate) fn named(list: Vec<String>) -> Vec<String> {
+    let trimmed = list.into_iter().map(|name| name.trim().to_owned());
+    trimmed.filter(|name| !name.is_empty()).collect()
+}
+
 /// An address to serve at, or `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint(pub(crate) Option<SocketAddr>);
@@ -161,6 +167,13 @@ mod tests {
     fn the_definition_of_the_flags_is_consistent() {
         use clap::CommandFactory as _;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_empty_list_of_namespaces_names_none() {
+        let listed = run("op --watch-namespaces= ").watch_namespaces;
+        assert_eq!(named(listed), Vec::<String>::new());
+        assert_eq!(named(vec!["a".to_owned(), " b ".to_owned(), String::new()]), ["a", "b"]);
     }
 
     #[test]

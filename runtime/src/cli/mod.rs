@@ -74,7 +74,7 @@ fn print_manifests(manager: &Manager, args: ManifestArgs) -> Result<(), Failure>
         args.namespace,
         manager.declarations().into_iter().cloned(),
     )
-    .namespaces(args.watch_namespaces);
+    .namespaces(args::named(args.watch_namespaces));
     let yaml = manifests.to_yaml().map_err(Failure::other)?;
     match std::io::stdout().write_all(yaml.as_bytes()) {
         // `manifests | head` is no failure.

@@ -1,8 +1,9 @@
 //! `run`: the operator against a real cluster.
 
-use super::args::RunArgs;
+use super::args::{RunArgs, named};
 use super::connect::connect;
 use super::{Failure, Logs};
+use crate::env::Env;
 use crate::manager::{LeaderElection, Manager, Options, Shutdown};
 
 /// kube logs each request that fails; the framework does so itself, with what it was for.
@@ -16,7 +17,7 @@ pub(super) async fn run(manager: Manager, args: RunArgs) -> Result<(), Failure> 
     let mut options = Options {
         metrics_addr: args.metrics.0,
         health_addr: args.health.0,
-        namespaces: args.watch_namespaces,
+        namespaces: named(args.watch_namespaces),
         ..Options::default()
     };
     if args.leader_election {
@@ -40,7 +41,8 @@ pub(crate) async fn stop_on_signals(stop: Shutdown) {
     std::process::exit(130);
 }
 
-/// Host name and process id; the host name alone may be shared by two operators on one machine.
+/// Host name, process id and a random part: two pods on the network of one host share the former two, and two replicas
+/// with one identity would both take the Lease for theirs.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME")
         .ok()
@@ -48,5 +50,5 @@ fn identity() -> String {
         .map(|name| name.trim().to_owned())
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "localhost".to_owned());
-    format!("{host}_{}", std::process::id())
+    format!("{host}_{}_{:08x}", std::process::id(), Env::system().next_u64() >> 32)
 }

@@ -1,5 +1,6 @@
 //! Telling echoes of a key's own writes from changes by others, so that a failing key that writes keeps its backoff.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -50,10 +51,21 @@ pub(super) fn all_own(reasons: &Reasons, written: &[Written]) -> bool {
     }
     reasons.as_slice().iter().all(|reason| match reason {
         Reason::Changed {
-            kind, key, new, times, ..
+            kind,
+            key,
+            old,
+            new,
+            times,
+            ..
         } => {
-            let own = written.iter().filter(|(k, o, _)| k == kind && o == key);
-            let versions: Vec<&Version> = own.map(|(_, _, version)| version).collect();
+            // A write that changed nothing is answered with a version that is there already, and makes no change.
+            let mut versions: Vec<&Version> = Vec::new();
+            for (k, o, version) in written {
+                let newer = version.compare(old) == Some(Ordering::Greater);
+                if newer && k == kind && o == key && !versions.contains(&version) {
+                    versions.push(version);
+                }
+            }
             // More changes than own writes: somebody else's is among them.
             versions.contains(&new) && *times as usize <= versions.len()
         }
@@ -111,6 +123,8 @@ mod tests {
         assert!(all_own(&changed("5", "7", 2), &written(&[wrote("6"), wrote("7")])));
         assert!(!all_own(&changed("5", "7", 2), &written(&[wrote("7")])));
         assert!(!all_own(&changed("5", "8", 1), &written(&[wrote("6")])));
+        assert!(!all_own(&changed("5", "7", 2), &written(&[wrote("5"), wrote("7")])));
+        assert!(!all_own(&changed("5", "7", 2), &written(&[wrote("7"), wrote("7")])));
         assert!(!all_own(&Reasons::from(Reason::Resync), &written(&[wrote("6")])));
     }
 }

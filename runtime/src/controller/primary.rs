@@ -126,7 +126,7 @@ impl Primaries {
                 // Somebody else's now; its own events wake it.
                 return Ok(None);
             }
-            if old.finalizers == new.finalizers {
+            if old.finalizers == new.finalizers && old.is_deleting() == new.is_deleting() {
                 return Err(error.into());
             }
             object = fresh;

@@ -45,8 +45,9 @@ impl History {
     pub fn push(&self, report: Report) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { runs, by_age, next } = &mut *state;
-        let turn = *next;
+        // From 1, as 0 stands for a key that has not run yet.
         *next += 1;
+        let turn = *next;
         let kept = runs.entry(report.key.clone()).or_default();
         by_age.remove(&kept.last);
         by_age.insert(turn, report.key.clone());
@@ -123,6 +124,15 @@ mod tests {
             .map(|r| r.attempt)
             .collect();
         assert_eq!(attempts, [3, 4, 5]);
+    }
+
+    #[test]
+    fn every_key_that_ran_is_shown() {
+        let history = History::new(3, 10);
+        for name in ["a", "b", "c"] {
+            history.push(report(name, 1));
+        }
+        assert_eq!(history.latest(10).len(), 3);
     }
 
     #[test]

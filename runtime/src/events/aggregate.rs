@@ -158,6 +158,13 @@ impl Aggregator {
         if self.allowances.len() >= REMEMBERED {
             self.allowances.retain(|_, full_at| *full_at > now);
         }
+        if self.allowances.len() >= REMEMBERED
+            && !self.allowances.contains_key(regarding)
+            && let Some(fullest) = self.allowances.iter().min_by_key(|(_, full_at)| **full_at)
+        {
+            let fullest = fullest.0.clone();
+            self.allowances.remove(&fullest);
+        }
         let full_at = self.allowances.get(regarding).copied().unwrap_or(now).max(now);
         let too_many = full_at.duration_since(now) > REFILL * (BURST - 1);
         if !too_many {
@@ -249,5 +256,13 @@ mod tests {
             created(&mut aggregator, &n.to_string(), now);
         }
         assert_eq!(aggregator.series.len(), REMEMBERED);
+        for n in 0..(REMEMBERED + 100) {
+            let regarding = Regarding {
+                uid: n.to_string().into(),
+                ..key("x").regarding
+            };
+            assert!(aggregator.allow(&regarding, now));
+        }
+        assert_eq!(aggregator.allowances.len(), REMEMBERED);
     }
 }

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+/// As good as never; what is longer cannot be spread without leaving the range of durations.
+const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+
 /// The delay after the `failures`th failure in a row: `min` doubled each time, at most `max`, spread by a quarter to
 /// both sides so that keys that failed together do not come back together.
 pub(super) fn delay(failures: u32, min: Duration, max: Duration, fraction: f64) -> Duration {
     let doublings = failures.saturating_sub(1).min(62);
     let factor = 1_u32.checked_shl(doublings).filter(|_| doublings < 32);
     let plain = factor.and_then(|f| min.checked_mul(f)).unwrap_or(max).min(max);
+    let plain = plain.min(LONGEST);
     plain.mul_f64(0.75 + fraction.clamp(0.0, 1.0) / 2.0).min(max)
 }
 
@@ -33,5 +37,6 @@ mod tests {
         assert_eq!(at(1, 0.0), Duration::from_secs(3));
         assert_eq!(at(1, 1.0), Duration::from_secs(5));
         assert_eq!(at(30, 1.0), Duration::from_secs(100));
+        assert!(delay(90, Duration::MAX, Duration::MAX, 1.0) >= LONGEST);
     }
 }
