@@ -1,6 +1,6 @@
 //! What a controller reads: the overlay of own writes over the informers it declared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -149,6 +149,21 @@ impl Reader {
             let under = move |object: &Cached| function(object).iter().any(|found| found == value);
             Some((informer.by_index(name, value), Box::new(under)))
         })
+    }
+
+    /// The objects of a namespace, or of all, whose last write has an unknown outcome; ordered by key.
+    #[must_use]
+    pub fn in_doubt(&self, kind: &Kind, namespace: Option<&str>) -> Vec<ObjectKey> {
+        let unseen = self.of_kind(kind).iter().flat_map(|i| i.all_unseen(namespace));
+        let doubtful = unseen.filter(|(_, entry)| matches!(entry, Entry::InDoubt));
+        let keys: BTreeSet<ObjectKey> = doubtful.map(|(key, _)| key).collect();
+        keys.into_iter().collect()
+    }
+
+    /// Whether an informer holds the object with its body, and so will tell when it goes.
+    pub(crate) fn keeps(&self, object: &Cached) -> bool {
+        let mut informers = self.of_kind(object.kind()).iter();
+        informers.any(|informer| !informer.spec().metadata_only && informer.selects(object))
     }
 
     /// The informers of a kind.

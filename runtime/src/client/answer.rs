@@ -9,7 +9,7 @@ use tower::BoxError;
 use crate::client::error::{ClientError, StatusError};
 use crate::client::layers::{FaultError, FenceRefusal};
 use crate::client::target::Target;
-use crate::client::transport::header;
+use crate::client::transport::{bounded_wait, retry_after};
 
 /// The part of `metav1.Status` that errors need.
 #[derive(Debug, Default, Deserialize)]
@@ -39,8 +39,8 @@ struct Cause {
 
 /// The error that an answer with a failing code stands for.
 pub(crate) fn status(target: Target, code: StatusCode, headers: &HeaderMap, body: &[u8]) -> ClientError {
-    let header = header(headers, "retry-after").and_then(|value| value.trim().parse().ok());
-    ClientError::Status(Box::new(status_error(target, Some(code.as_u16()), header, body)))
+    let asked = retry_after(headers);
+    ClientError::Status(Box::new(status_error(target, Some(code.as_u16()), asked, body)))
 }
 
 /// The error that an `ERROR` event of a watch carries.
@@ -98,7 +98,7 @@ pub(crate) fn surely_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
     false
 }
 
-/// Logs what the server warns of; each text once, as a deprecated field would otherwise fill the log.
+/// Logs what the server warns of, at debug level: a deprecated field is warned of with every write.
 pub(crate) fn log_warnings(target: &Target, headers: &HeaderMap) {
     for value in headers.get_all(http::header::WARNING) {
         let Ok(value) = value.to_str() else { continue };
@@ -111,7 +111,7 @@ pub(crate) fn log_warnings(target: &Target, headers: &HeaderMap) {
     }
 }
 
-fn status_error(target: Target, code: Option<u16>, retry_after: Option<u64>, body: &[u8]) -> StatusError {
+fn status_error(target: Target, code: Option<u16>, asked: Option<Duration>, body: &[u8]) -> StatusError {
     let status: Status = serde_json::from_slice(body).unwrap_or_default();
     let details = status.details.unwrap_or_default();
     let code = code.unwrap_or(status.code);
@@ -120,7 +120,7 @@ fn status_error(target: Target, code: Option<u16>, retry_after: Option<u64>, bod
     } else {
         status.message
     };
-    let retry_after = retry_after.or_else(|| (details.retry_after_seconds > 0).then_some(details.retry_after_seconds));
+    let asked = asked.or_else(|| (details.retry_after_seconds > 0).then(|| bounded_wait(details.retry_after_seconds)));
     StatusError {
         target,
         code,
@@ -131,7 +131,7 @@ fn status_error(target: Target, code: Option<u16>, retry_after: Option<u64>, bod
             .into_iter()
             .map(|cause| (cause.field, cause.reason, cause.message))
             .collect(),
-        retry_after: retry_after.map(Duration::from_secs),
+        retry_after: asked,
         uid: details.uid,
     }
 }
@@ -180,6 +180,9 @@ mod tests {
         let body = br#"{"kind":"Status","code":429,"reason":"TooManyRequests","message":"slow","details":{"retryAfterSeconds":7}}"#;
         let error = status(target(), StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), body);
         assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+        let endless = br#"{"kind":"Status","code":429,"details":{"retryAfterSeconds":18446744073709551615}}"#;
+        let error = status(target(), StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), endless);
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(3600)));
         let mut headers = HeaderMap::new();
         headers.insert("retry-after", http::HeaderValue::from_static("3"));
         let error = status(target(), StatusCode::TOO_MANY_REQUESTS, &headers, b"");

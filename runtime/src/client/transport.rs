@@ -382,6 +382,20 @@ pub(super) fn invalid(target: &Target, cause: String) -> ClientError {
     }
 }
 
+/// The longest that a server's wish to wait is heeded: a wrong one must not stall an operator for good.
+const LONGEST_WAIT: u64 = 3600;
+
+/// How long the server asks to wait, by its header `Retry-After` in seconds; an hour at most.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = header(headers, "retry-after")?.trim().parse().ok()?;
+    Some(bounded_wait(seconds))
+}
+
+/// A wait of that many seconds, or of an hour if that is less.
+pub(crate) fn bounded_wait(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.min(LONGEST_WAIT))
+}
+
 /// Kept out of the way of header maps that hold nothing.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())

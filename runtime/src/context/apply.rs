@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cache::{Cached, Slot};
 use crate::context::body::Body;
-use crate::context::inner::{Claim, Existing, Inner};
+use crate::context::inner::{Claim, Existing, Inner, NEVER_CURRENT};
 use crate::diagnostics::WriteOutcome;
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
@@ -13,10 +13,6 @@ use crate::owner::controller_reference;
 
 /// How often a claim is decided anew when the object changes hands under the apply.
 const ATTEMPTS: usize = 3;
-
-/// A version that no object has any more. An apply that carries it creates a missing object and is refused with 409
-/// where one exists, so that a stranger's object is never seized by a create.
-const NEVER_CURRENT: &str = "1";
 
 impl Inner {
     /// Applies `body`: creates the object, or brings the fields that it sets in line.
@@ -163,7 +159,10 @@ impl Inner {
             }
         };
         self.record("apply", kind, key, None, Ok(answer.header()));
-        self.shared.memory.record(&slot, configuration, &answer);
+        // Without a cached object to compare with, nothing is skipped, and nobody would say when to forget.
+        if self.shared.reader.keeps(&answer) {
+            self.shared.memory.record(&slot, configuration, &answer);
+        }
         if let Some(before) = before {
             self.log.advanced(kind, key, before, answer.header_arc(), false);
         }

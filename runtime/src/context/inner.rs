@@ -16,6 +16,10 @@ use crate::key::ObjectKey;
 use crate::kind::Kind;
 use crate::owner::{NotOwned, Ownership};
 
+/// A version that no object has any more. An apply that carries it creates a missing object and is refused with 409
+/// where one exists, so that a stranger's object is never seized by a create.
+pub(super) const NEVER_CURRENT: &str = "1";
+
 /// What all runs of one controller share.
 #[derive(Clone, Debug)]
 pub struct Shared {

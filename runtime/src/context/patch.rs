@@ -1,7 +1,7 @@
 //! The patches that `cx.patch` takes.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::PatchType;
 use crate::error::{Error, Result};
@@ -39,6 +39,24 @@ impl Patch {
     /// `body` does not serialise as JSON.
     pub fn strategic(body: impl Serialize) -> Result<Self> {
         Self::of(PatchType::Strategic, body)
+    }
+
+    /// Makes the patch fail on an object whose `metadata.<field>` is not `value`.
+    pub(super) fn bind(&mut self, field: &str, value: &str) {
+        match (self.kind, &mut self.body) {
+            (PatchType::Json, Value::Array(operations)) => {
+                let path = format!("/metadata/{field}");
+                operations.insert(0, json!({ "op": "test", "path": path, "value": value }));
+            }
+            (PatchType::Merge | PatchType::Strategic, Value::Object(body)) => {
+                let metadata = body.entry("metadata").or_insert_with(|| json!({}));
+                // Anything else than an object is refused by the server.
+                if let Value::Object(metadata) = metadata {
+                    metadata.insert(field.to_owned(), value.into());
+                }
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn into_parts(self) -> Result<(PatchType, Vec<u8>)> {

@@ -10,6 +10,7 @@ use crate::delta::Header;
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
+use crate::owner::Ownership;
 
 impl Inner {
     /// Checks a hand-written grant against the declaration.
@@ -49,7 +50,7 @@ impl Inner {
     fn outside(&self, kind: &Kind, key: &ObjectKey) -> Error {
         Error::terminal(format!(
             "{} {key} lies outside the namespaces that the operator watches: add its namespace to the operator's \
-             --namespace flags",
+             flag --watch-namespaces",
             kind.kind()
         ))
     }
@@ -87,9 +88,19 @@ impl Inner {
         bodies.into_iter().map(|body| self.answer(kind, body)).collect()
     }
 
-    /// What the primary controls of a kind.
+    /// What the primary controls of a kind. An object that names it as one owner among others is somebody else's.
     pub(super) fn children(&self, kind: &Kind) -> Result<Vec<Cached>> {
         self.check_own(kind)?;
-        Ok(self.shared.reader.by_owner(kind, self.uid()))
+        let mut owned = self.shared.reader.by_owner(kind, self.uid());
+        owned.retain(|object| Ownership::of(object.header(), self.uid()) == Ownership::Ours);
+        Ok(owned)
+    }
+
+    /// As [`children`](Self::children), after asking the server what became of writes whose outcome is unknown.
+    pub(super) async fn children_for_sure(&self, kind: &Kind) -> Result<Vec<Cached>> {
+        for key in self.shared.reader.in_doubt(kind, self.key().namespace()) {
+            self.live(kind, &key).await?;
+        }
+        self.children(kind)
     }
 }

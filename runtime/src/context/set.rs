@@ -29,7 +29,7 @@ impl Inner {
         for child in children {
             applied.push(self.apply(kind.clone(), child, None).await?);
         }
-        for child in self.children(&kind)? {
+        for child in self.children_for_sure(&kind).await? {
             if !wanted.contains(child.key()) && !child.header().is_deleting() {
                 self.delete_seen(&kind, &child).await?;
             }
@@ -39,7 +39,7 @@ impl Inner {
 
     /// Deletes what the primary controls of a kind; true once nothing of it is left.
     pub(super) async fn children_gone(&self, kind: &Kind) -> Result<bool> {
-        let children = self.children(kind)?;
+        let children = self.children_for_sure(kind).await?;
         for child in &children {
             if !child.header().is_deleting() {
                 self.delete_seen(kind, child).await?;

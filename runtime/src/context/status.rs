@@ -55,7 +55,9 @@ impl Inner {
             )
             .await;
         let answer = self.wrote("apply", &kind, &key, Some("status"), sent)?;
-        self.shared.memory.record(&slot, configuration, &answer);
+        if self.shared.reader.keeps(&answer) {
+            self.shared.memory.record(&slot, configuration, &answer);
+        }
         if let Some(before) = before {
             self.log
                 .advanced(&kind, &key, before.header_arc(), answer.header_arc(), false);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cache::Cached;
 use crate::client::{ClientError, PatchType};
 use crate::context::body::Body;
-use crate::context::inner::{Existing, Inner};
+use crate::context::inner::{Existing, Inner, NEVER_CURRENT};
 use crate::context::patch::Patch;
 use crate::delta::Header;
 use crate::error::{Error, Result};
@@ -80,16 +80,21 @@ impl Inner {
     }
 
     /// Patches an object. An owned kind's must be the primary's.
-    pub(super) async fn patch(&self, kind: &Kind, key: &ObjectKey, patch: Patch) -> Result<Cached> {
+    pub(super) async fn patch(&self, kind: &Kind, key: &ObjectKey, mut patch: Patch) -> Result<Cached> {
         self.check_write(kind)?;
         if self.shared.declared.may_own(kind) {
             let found = self.known(kind, key).await?;
-            if let Existing::Adoptable(header) = self.claim(kind, key, found)? {
-                return Err(Error::NotOwned(crate::owner::NotOwned {
-                    kind: kind.clone(),
-                    key: header.key.clone(),
-                    owner: None,
-                }));
+            match self.claim(kind, key, found)? {
+                // What the cache has not seen yet may be a stranger's.
+                Existing::Missing => patch.bind("resourceVersion", NEVER_CURRENT),
+                Existing::Ours(header) => patch.bind("uid", &header.uid),
+                Existing::Adoptable(header) => {
+                    return Err(Error::NotOwned(crate::owner::NotOwned {
+                        kind: kind.clone(),
+                        key: header.key.clone(),
+                        owner: None,
+                    }));
+                }
             }
         }
         let before = self

@@ -62,8 +62,8 @@ impl Service<Request<Body>> for Feed {
             };
             let (parts, body) = response.into_parts();
             let bytes: Bytes = body.collect().await?.to_bytes();
-            // A 504 is the server giving up waiting for itself: the write may have been stored.
-            if parts.status != http::StatusCode::GATEWAY_TIMEOUT
+            // A server that fails may do so after the write was stored, as with "etcdserver: request timed out" (500).
+            if !parts.status.is_server_error()
                 && let Some(target) = doubt.settle()
                 && parts.status.is_success()
             {

@@ -9,7 +9,7 @@ use kube::client::Body;
 use tower::{BoxError, Service, ServiceExt};
 
 use super::{AnswerBody, LayeredService};
-use crate::client::transport::header;
+use crate::client::transport::retry_after;
 use crate::env::Env;
 
 /// Marks a request whose sender has a backoff of its own.
@@ -60,9 +60,7 @@ impl Service<Request<Body>> for Retry {
                 let (true, Some(spare), true) = (repeat, spare, attempt < ATTEMPTS) else {
                     return Ok(response);
                 };
-                let asked = header(response.headers(), "retry-after")
-                    .and_then(|value| value.trim().parse().ok())
-                    .map(Duration::from_secs);
+                let asked = retry_after(response.headers());
                 tokio::time::sleep(delay(&env, attempt, asked)).await;
                 next = spare;
                 attempt += 1;
