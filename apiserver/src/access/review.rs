@@ -27,15 +27,15 @@ pub(super) fn answer(
 ) -> Result<Value, ApiError> {
     match kind {
         "SelfSubjectAccessReview" => {
-            refuse(attribute_faults(&object["spec"]))?;
+            refuse(&attribute_faults(&object["spec"]))?;
             object["status"] = status(authorizer, user, &object["spec"]);
         }
         "SubjectAccessReview" => {
-            refuse(subject_faults(&object["spec"]))?;
+            refuse(&subject_faults(&object["spec"]))?;
             object["status"] = status(authorizer, &subject(&object["spec"]), &object["spec"]);
         }
         "LocalSubjectAccessReview" => {
-            refuse(local_faults(&object, namespace))?;
+            refuse(&local_faults(&object, namespace))?;
             object["status"] = status(authorizer, &subject(&object["spec"]), &object["spec"]);
         }
         "SelfSubjectRulesReview" => return rules(authorizer, &object, user),
@@ -55,12 +55,12 @@ pub(super) fn answer(
     Ok(object)
 }
 
-fn refuse(causes: Vec<Cause>) -> Result<(), ApiError> {
+fn refuse(causes: &[Cause]) -> Result<(), ApiError> {
     // The real server names no kind here.
     if causes.is_empty() {
         Ok(())
     } else {
-        Err(ApiError::invalid(AUTHORIZATION, "", "", &causes))
+        Err(ApiError::invalid(AUTHORIZATION, "", "", causes))
     }
 }
 

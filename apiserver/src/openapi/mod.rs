@@ -168,6 +168,7 @@ fn url(name: &str, built: &Built) -> String {
 }
 
 /// A document around paths and schemas.
+#[allow(clippy::needless_pass_by_value, reason = "both become part of the document")]
 fn around(paths: Value, schemas: Map<String, Value>) -> Value {
     json!({
         "openapi": "3.0.0",
