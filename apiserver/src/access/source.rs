@@ -30,7 +30,10 @@ pub(crate) mod tests {
 
     /// Objects in memory.
     #[derive(Clone, Default)]
-    pub(crate) struct Objects(Arc<Mutex<(u64, BTreeMap<Key, Arc<Value>>)>>);
+    pub(crate) struct Objects(Arc<Mutex<Held>>);
+
+    /// The revision, and the objects.
+    type Held = (u64, BTreeMap<Key, Arc<Value>>);
 
     impl Objects {
         pub(crate) fn put(&self, resource: &str, object: Value) {

@@ -30,6 +30,7 @@ fn things() -> Resource {
     } }))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "reads better in the tests")]
 fn thing(spec: Value) -> Value {
     json!({ "apiVersion": "demo.dev/v1", "kind": "Thing", "metadata": { "name": "x" }, "spec": spec })
 }

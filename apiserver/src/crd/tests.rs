@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
+#[allow(clippy::needless_pass_by_value, reason = "reads better in the tests")]
 fn definition(schema: Value) -> Value {
     let mut definition = json!({
         "metadata": { "name": "things.demo.dev" },
@@ -14,6 +15,7 @@ fn definition(schema: Value) -> Value {
     definition
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "reads better in the tests")]
 fn faults(spec: Value) -> Vec<String> {
     let schema = json!({ "type": "object", "properties": { "spec": spec } });
     let causes = validate(&definition(schema), None);

@@ -37,9 +37,6 @@ impl Record {
     }
 }
 
-/// What objects were at a revision, by namespace and name; `None` for those that did not exist.
-pub(super) type Then = BTreeMap<(Arc<str>, Arc<str>), Option<Arc<Stored>>>;
-
 impl History {
     pub(super) fn new(limit: usize, floor: u64) -> Self {
         Self {

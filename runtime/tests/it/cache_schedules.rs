@@ -152,7 +152,7 @@ impl Schedule {
                 }
                 self.own.insert(name, Own::Wrote { uid, version });
             }
-            Err(error) => self.unknown(name, &error, before),
+            Err(error) => self.unknown(name, &error, before.as_deref()),
         }
     }
 
@@ -168,12 +168,12 @@ impl Schedule {
                 self.dead.extend(before);
                 self.own.insert(name, Own::Deleted);
             }
-            Err(error) => self.unknown(name, &error, before),
+            Err(error) => self.unknown(name, &error, before.as_deref()),
         }
     }
 
     /// A write without an answer: the next read must ask the server.
-    fn unknown(&mut self, name: &'static str, error: &ClientError, before: Option<String>) {
+    fn unknown(&mut self, name: &'static str, error: &ClientError, before: Option<&str>) {
         if !error.outcome_unknown() {
             return;
         }

@@ -193,10 +193,12 @@ mod tests {
 
     use super::*;
 
+    #[allow(clippy::needless_pass_by_value, reason = "reads better in the tests")]
     fn reading(review: Value, mutating: bool) -> Result<Answer, Failure> {
         read(&review, "v1", "u", mutating)
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "reads better in the tests")]
     fn with(response: Value) -> Value {
         json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response })
     }
