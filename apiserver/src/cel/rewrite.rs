@@ -8,8 +8,8 @@ pub(super) fn structs_to_maps(expression: &Expression) -> Expression {
     let mut expression = expression.clone();
     walk_mut(&mut expression, &mut |node| {
         if let Expr::Struct(built) = &node.expr {
-            let entries = built.entries.iter().filter_map(|entry| match &entry.expr {
-                EntryExpr::StructField(field) => Some(IdedEntryExpr {
+            let entries = built.entries.iter().map(|entry| match &entry.expr {
+                EntryExpr::StructField(field) => IdedEntryExpr {
                     id: entry.id,
                     expr: EntryExpr::MapEntry(MapEntryExpr {
                         key: IdedExpr {
@@ -19,8 +19,8 @@ pub(super) fn structs_to_maps(expression: &Expression) -> Expression {
                         value: field.value.clone(),
                         optional: field.optional,
                     }),
-                }),
-                EntryExpr::MapEntry(_) => Some(entry.clone()),
+                },
+                EntryExpr::MapEntry(_) => entry.clone(),
             });
             node.expr = Expr::Map(MapExpr {
                 entries: entries.collect(),

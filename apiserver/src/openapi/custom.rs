@@ -21,9 +21,12 @@ const COMMON: [&str; 5] = [
     "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
 ];
 
+/// Paths and schemas of one document.
+type Parts = (Map<String, Value>, Map<String, Value>);
+
 /// One document per group version that the definitions serve, by its path below `/openapi/v3/`.
 pub(super) fn documents(definitions: &[Arc<Value>]) -> BTreeMap<String, Value> {
-    let mut parts: BTreeMap<String, (Map<String, Value>, Map<String, Value>)> = BTreeMap::new();
+    let mut parts: BTreeMap<String, Parts> = BTreeMap::new();
     for definition in definitions.iter().filter(|d| is_established(d)) {
         for version in definition["spec"]["versions"].as_array().into_iter().flatten() {
             if version["served"] == true {

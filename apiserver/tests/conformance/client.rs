@@ -184,10 +184,10 @@ pub(crate) fn decode(payload: &[u8], content_type: &str) -> Json {
     if payload.is_empty() {
         return Json::Null;
     }
-    if content_type.contains("json") {
-        if let Some(value) = Json::parse(payload) {
-            return value;
-        }
+    if content_type.contains("json")
+        && let Some(value) = Json::parse(payload)
+    {
+        return value;
     }
     match std::str::from_utf8(payload) {
         Ok(text) => text.into(),
