@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::declaration::{MapInput, Mapper, WatchDecl};
 use crate::delta::{Delta, DeltaCause, Header};
 use crate::diagnostics::Reason;
-use crate::error::Result;
+use crate::error::Error;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 use crate::predicate::Predicate;
@@ -34,22 +34,25 @@ pub fn owners(delta: &Delta, primary: &Kind) -> BTreeSet<ObjectKey> {
     headers.filter_map(|header| owner_key(header, primary)).collect()
 }
 
-/// The keys that a map function answers for the object before and after.
+/// The keys that a map function answers for the object before and after, and the first failure.
 ///
-/// # Errors
-///
-/// The first failure of the map function. What it answered for the other version is lost with it.
-pub async fn mapped(delta: &Delta, mapper: &Mapper) -> Result<BTreeSet<ObjectKey>> {
+/// A version that fails takes nothing from the other: an object that did not fit its type and was put right wakes what
+/// it maps to now.
+pub async fn mapped(delta: &Delta, mapper: &Mapper) -> (BTreeSet<ObjectKey>, Option<Error>) {
     let mut keys = BTreeSet::new();
+    let mut failure = None;
     for body in [delta.old_cached(), delta.new_cached()].into_iter().flatten() {
         let input = MapInput {
             kind: delta.kind.clone(),
             key: delta.key.clone(),
             body: body.json(),
         };
-        keys.extend(mapper.map(input).await?);
+        match mapper.map(input).await {
+            Ok(more) => keys.extend(more),
+            Err(error) => failure = failure.or(Some(error)),
+        }
     }
-    Ok(keys)
+    (keys, failure)
 }
 
 /// Why a key is woken by a change.
@@ -221,6 +224,23 @@ mod tests {
         let cluster = Kind::new("demo.dev", "v1", "App", "apps", false);
         let key = owners(&foreign, &cluster).pop_first().expect("the owner");
         assert_eq!(key.to_string(), "x");
+    }
+
+    #[tokio::test]
+    async fn an_object_that_was_put_right_wakes_what_it_maps_to_now() {
+        use k8s_openapi::api::core::v1::ConfigMap;
+        let mapper = Mapper::new(|map: &ConfigMap| map.metadata.name.clone(), true);
+        let text = |version: &str, data: &Value| {
+            let metadata = json!({ "name": "a", "namespace": "ns", "uid": "u", "resourceVersion": version });
+            let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data });
+            Cached::parse(&config_map(), map.to_string().into(), "").expect("an object")
+        };
+        let (wrong, right) = (text("1", &json!(5)), text("2", &json!({})));
+        let key = ObjectKey::new("ns", "a");
+        let delta = Delta::new(config_map(), key.clone(), Some(wrong), Some(right), DeltaCause::Event);
+        let (keys, failure) = mapped(&delta, &mapper).await;
+        assert_eq!(keys, BTreeSet::from([key]));
+        assert!(failure.is_some());
     }
 
     #[test]

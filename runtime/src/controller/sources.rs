@@ -146,12 +146,14 @@ impl Source {
             };
             let asked = guard::Guarded(Box::pin(handler::mapped(&delta, mapper))).await;
             match asked {
-                Ok(Ok(keys)) => {
+                Ok((keys, failure)) => {
                     for key in keys {
                         source.wake(key, &delta);
                     }
+                    if let Some(error) = failure {
+                        source.complain("its map function failed, so that version wakes nothing", &delta, &error);
+                    }
                 }
-                Ok(Err(error)) => source.complain("its map function failed, so it wakes nothing", &delta, &error),
                 Err(panic) => source.complain("its map function panicked, so it wakes nothing", &delta, &panic),
             }
         });
