@@ -5,6 +5,7 @@
 
 mod apply;
 mod body;
+mod dynamic;
 mod inner;
 mod live;
 mod patch;
@@ -24,6 +25,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde::Serialize;
 
+pub use dynamic::Dynamic;
 pub use inner::{Primary, Shared};
 pub use live::Live;
 pub use patch::Patch;
@@ -154,6 +156,15 @@ impl<C: Declare> Context<C> {
     #[must_use]
     pub fn live(&self) -> Live<'_, C> {
         Live { cx: self }
+    }
+
+    /// Reads and writes a kind that is known at run time only, as declared by `watches_dynamic` or `owns_dynamic`.
+    #[must_use]
+    pub fn dynamic(&self, kind: &Kind) -> Dynamic<'_, C> {
+        Dynamic {
+            cx: self,
+            kind: kind.clone(),
+        }
     }
 
     /// Creates the object, or brings the fields that it sets in line (server-side apply); answers what is stored.

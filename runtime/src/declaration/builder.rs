@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kube::core::PartialObjectMeta;
+use kube::core::{DynamicObject, PartialObjectMeta};
 
 use super::name;
 use crate::context::Context;
@@ -194,6 +194,32 @@ impl<C: Declare> Declaration<C> {
         let mut decl = options(Watch::new(Kind::of::<K>(), role)).decl;
         decl.metadata_only = true;
         self.declared.watches.push(decl);
+        self
+    }
+
+    /// Watches a kind that is known at run time only, from configuration or discovery; a change wakes the keys that
+    /// `map` answers. It is read through [`Context::dynamic`].
+    #[must_use]
+    pub fn watches_dynamic<M>(
+        mut self,
+        kind: Kind,
+        map: impl MapFn<DynamicObject, M>,
+        options: impl FnOnce(Watch<DynamicObject, Others>) -> Watch<DynamicObject, Others>,
+    ) -> Self {
+        let role = Role::Watched(self.mapper(map));
+        self.declared.watches.push(options(Watch::new(kind, role)).decl);
+        self
+    }
+
+    /// Watches a kind that is known at run time only, maps it to its controller owner, and may write it through
+    /// [`Context::dynamic`]. [`check`](Self::check) refuses a cluster-scoped kind under a namespaced primary.
+    #[must_use]
+    pub fn owns_dynamic(
+        mut self,
+        kind: Kind,
+        options: impl FnOnce(Watch<DynamicObject, Children>) -> Watch<DynamicObject, Children>,
+    ) -> Self {
+        self.declared.watches.push(options(Watch::new(kind, Role::Owned)).decl);
         self
     }
 

@@ -137,6 +137,13 @@ fn check_owned(declared: &Declared, problems: &mut Vec<String>) {
         if !seen.insert(&owned.kind) {
             problems.push(format!("`{kind}` is owned twice: merge the options into one `owns`"));
         }
+        if declared.primary.namespaced() && !owned.kind.namespaced() {
+            problems.push(format!(
+                "`{kind}` is cluster-scoped and cannot be owned by `{}`, which is namespaced: the garbage collector \
+                 would delete it; watch it with `watches_dynamic`",
+                declared.primary.kind()
+            ));
+        }
         if declared.writes.contains(&owned.kind) {
             problems.push(format!(
                 "`{kind}` is owned already, which lets the controller write it: remove it from `writes`"

@@ -6,6 +6,7 @@ mod cache_restart;
 mod cache_rig;
 mod cache_schedules;
 mod cache_watch;
+mod context_dynamic;
 mod context_stale;
 mod engine_deletion;
 mod engine_isolation;

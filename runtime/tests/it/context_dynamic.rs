@@ -1,0 +1,76 @@
+//! Kinds that are known at run time only.
+
+use kubewright::Kind;
+use kubewright::context::Query;
+use kubewright::kube::core::DynamicObject;
+use kubewright::prelude::*;
+use kubewright_testkit::TestCluster;
+use serde_json::json;
+
+use crate::support::{App, put};
+
+fn config_maps() -> Kind {
+    Kind::new("", "v1", "ConfigMap", "configmaps", true)
+}
+
+fn secrets() -> Kind {
+    Kind::new("", "v1", "Secret", "secrets", true)
+}
+
+/// Copies the names of the Secrets of its namespace into a ConfigMap, without a Rust type of either.
+struct Copies;
+
+impl Declare for Copies {
+    type Primary = App;
+
+    fn declare(d: Declaration<Self>) -> Declaration<Self> {
+        d.for_::<App>().owns_dynamic(config_maps(), |w| w).watches_dynamic(
+            secrets(),
+            |_: &DynamicObject| ["copy"],
+            |w| w,
+        )
+    }
+}
+
+impl Reconciler for Copies {
+    async fn reconcile(&self, app: Arc<App>, cx: &Context<Self>) -> Result<Action> {
+        let found = cx.dynamic(&secrets()).list(Query::namespace("default")).await?;
+        let names: Vec<&str> = found.iter().filter_map(|s| s.metadata.name.as_deref()).collect();
+        let map: DynamicObject = serde_json::from_value(json!({
+            "metadata": { "name": app.metadata.name },
+            "data": { "names": names.join(",") },
+        }))?;
+        let written = cx.dynamic(&config_maps()).apply(&map).await?;
+        let read = cx.dynamic(&config_maps()).get("copy").await?;
+        if read.map(|r| r.data.clone()) != Some(written.data.clone()) {
+            return Err("a read went behind the write before it".into());
+        }
+        // What is not declared is refused, with the remedy.
+        let refused = cx.dynamic(&secrets()).apply(&map).await;
+        match refused {
+            Err(error) if error.to_string().contains("owns = Secret") => Ok(Action::await_change()),
+            other => Err(format!("an undeclared write was answered by {other:?}").into()),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn kinds_known_at_run_time_only_are_watched_read_owned_and_written() {
+    let cluster = TestCluster::start();
+    cluster.install::<App>().await;
+    cluster.run(Manager::new("copies").controller(Copies)).await;
+    put(&cluster, "copy", "").await;
+    cluster.wait_for::<ConfigMap>("copy", |map| map.data.is_some()).await;
+    cluster
+        .apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s", "namespace": "default" } }))
+        .await;
+    let names = |map: &ConfigMap| map.data.as_ref().and_then(|data| data.get("names").cloned());
+    let map = cluster
+        .wait_for::<ConfigMap>("copy", |map| names(map).is_some_and(|n| n.contains('s')))
+        .await;
+    let owner = &map.metadata.owner_references.unwrap_or_default()[0];
+    assert_eq!(
+        (owner.kind.as_str(), owner.name.as_str(), owner.controller),
+        ("App", "copy", Some(true))
+    );
+}
