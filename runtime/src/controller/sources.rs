@@ -59,7 +59,7 @@ pub(super) fn connect(
         };
         let source = Arc::new(source);
         for spec in specs(watch, namespaces) {
-            let informer = registry.informer(&spec);
+            let informer = registry.informer(&spec.under_lease(declared.needs_leader));
             let source = Arc::clone(&source);
             informer.subscribe(Arc::new(move |delta: &Delta| source.hear(delta)));
             if matches!(watch.role, Role::Primary) {

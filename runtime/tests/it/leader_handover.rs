@@ -178,3 +178,49 @@ async fn a_leader_that_was_frozen_past_its_lease_sends_no_write_when_it_goes_on(
         "the write that was due was held back"
     );
 }
+
+/// Runs on every replica, over the kind that a leader-bound controller reads too.
+#[controller(for = App, needs_leader = false)]
+struct Watcher;
+
+impl Reconciler for Watcher {
+    async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {
+        Ok(Action::await_change())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_lists_anew_what_a_controller_on_every_replica_has_cached_already() {
+    let cluster = TestCluster::start();
+    let manager = || Manager::new("plain").controller(Plain).controller(Watcher);
+    let a = cluster.operator(manager()).replica("a").leader_election().start().await;
+    followed_by(&cluster, "a").await;
+    let b = cluster.operator(manager()).replica("b").leader_election().start().await;
+    put(&cluster, "one", "1").await;
+    cluster
+        .wait_for::<ConfigMap>("default/one", |map| holds(map, "1"))
+        .await;
+    sleep(Duration::from_secs(5)).await;
+    let of_apps = || {
+        b.requests()
+            .of("apps")
+            .filter(|request| request.verb == "watch")
+            .count()
+    };
+    let before = of_apps();
+    assert_eq!(
+        before, 1,
+        "the follower watches for the controller that runs everywhere"
+    );
+    a.stop().await;
+    followed_by(&cluster, "b").await;
+    put(&cluster, "two", "2").await;
+    cluster
+        .wait_for::<ConfigMap>("default/two", |map| holds(map, "2"))
+        .await;
+    assert!(
+        of_apps() > before,
+        "the leader-bound controller began its own watch under the Lease"
+    );
+    b.stop().await;
+}
