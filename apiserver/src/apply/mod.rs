@@ -2,7 +2,7 @@
 //!
 //! The rules are those of Kubernetes' structured merge: every manager has a set of fields in
 //! `metadata.managedFields`; [`track_update`] moves fields to whoever changed them, [`server_side`] merges a
-//! configuration and refuses to change what others own. What is a field depends on the schema ([`shape`]): list types
+//! configuration and refuses to change what others own. What is a field depends on the schema (`shape`): list types
 //! and map keys decide whether a list is one field or many.
 
 mod compare;

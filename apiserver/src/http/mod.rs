@@ -1,7 +1,7 @@
 //! The way in: TLS and the in-process service, routing, negotiation.
 //!
-//! A request is read ([`incoming`]), authenticated and authorized ([`guard`]), sent to what serves it ([`dispatch`]
-//! and [`resource`]) and its outcome written in the form that the client accepts ([`respond`]).
+//! A request is read (`incoming`), authenticated and authorized (`guard`), sent to what serves it (`dispatch`
+//! and `resource`) and its outcome written in the form that the client accepts (`respond`).
 
 pub mod body;
 pub mod intercept;

@@ -1,8 +1,8 @@
 //! What each verb does to an object, for every kind alike.
 //!
-//! A verb works on a [`Scope`]: who asks, and for what. Reads answer stored text as it is wherever they can; writes
+//! A verb works on a `Scope`: who asks, and for what. Reads answer stored text as it is wherever they can; writes
 //! run the steps of the real server in its order (`create`, `update`, `patch`, `delete`), with what differs
-//! between kinds behind [`strategy`].
+//! between kinds behind `strategy`.
 
 pub(crate) mod bootstrap;
 pub(crate) mod convert;

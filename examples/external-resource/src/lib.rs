@@ -1,7 +1,7 @@
 //! A directory on disk for each `Directory` object: something that no garbage collector of the cluster can remove, so
 //! that the finalizer and `cleanup` carry real weight.
 //!
-//! [`controller`] decides, [`store`] touches the disk.
+//! [`mod@controller`] decides, [`store`] touches the disk.
 
 pub mod controller;
 pub mod store;

@@ -2,7 +2,7 @@
 //! that its declarations ask for.
 //!
 //! Nothing here needs an instance of a controller or a cluster: everything follows from
-//! [`Declared`](crate::declaration::Declared). The order of objects, rules and fields is stable, so that generated
+//! [`Declared`]. The order of objects, rules and fields is stable, so that generated
 //! files can be checked in and compared.
 
 mod rights;

@@ -208,9 +208,10 @@ async fn a_new_leader_lists_anew_what_a_controller_on_every_replica_has_cached_a
             .count()
     };
     let before = of_apps();
+    // Both replicas are one user to the server.
     assert_eq!(
-        before, 1,
-        "the follower watches for the controller that runs everywhere"
+        before, 3,
+        "two watches of the leader, and the follower's for what runs everywhere"
     );
     a.stop().await;
     followed_by(&cluster, "b").await;
@@ -218,8 +219,9 @@ async fn a_new_leader_lists_anew_what_a_controller_on_every_replica_has_cached_a
     cluster
         .wait_for::<ConfigMap>("default/two", |map| holds(map, "2"))
         .await;
-    assert!(
-        of_apps() > before,
+    assert_eq!(
+        of_apps(),
+        before + 1,
         "the leader-bound controller began its own watch under the Lease"
     );
     b.stop().await;

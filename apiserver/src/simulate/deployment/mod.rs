@@ -1,7 +1,7 @@
 //! Deployments: ReplicaSets that are rolled out, rolled back, scaled and cleaned up.
 //!
-//! [`revision`] finds or makes the ReplicaSet of the present template, [`rollout`] moves replicas to it, [`scaling`]
-//! spreads a change of size, [`status`] writes what shows.
+//! `revision` finds or makes the ReplicaSet of the present template, `rollout` moves replicas to it, `scaling`
+//! spreads a change of size, `status` writes what shows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
