@@ -73,6 +73,7 @@ impl<C: Reconciler<Primary: Object>> Core<C> {
             &declared,
             &services.informers,
             &services.namespaces,
+            services.transport.fence().is_some(),
             &queue,
             &echoes,
             &memory,

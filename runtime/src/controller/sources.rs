@@ -33,11 +33,13 @@ pub(super) struct Sources {
     pub(super) mappings: Mappings,
 }
 
-/// Registers the controller's watches and lets their changes wake keys in `queue`.
+/// Registers the controller's watches and lets their changes wake keys in `queue`. `under_lease` says that they begin
+/// once the Lease is held.
 pub(super) fn connect(
     declared: &Arc<Declared>,
     registry: &Informers,
     namespaces: &[String],
+    under_lease: bool,
     queue: &Queue,
     echoes: &Arc<Echoes>,
     memory: &Arc<ApplyMemory>,
@@ -59,7 +61,7 @@ pub(super) fn connect(
         };
         let source = Arc::new(source);
         for spec in specs(watch, namespaces) {
-            let informer = registry.informer(&spec.under_lease(declared.needs_leader));
+            let informer = registry.informer(&spec.under_lease(under_lease));
             let source = Arc::clone(&source);
             informer.subscribe(Arc::new(move |delta: &Delta| source.hear(delta)));
             if matches!(watch.role, Role::Primary) {
