@@ -10,6 +10,32 @@ const FILES: [(&str, &str); 5] = [
     (".gitignore", "/target/\n"),
 ];
 
+/// Types and traits that the templates name. A kind of the same name would stand in their place.
+const TAKEN_KINDS: [&str; 16] = [
+    "Action",
+    "Arc",
+    "Clone",
+    "ConfigMap",
+    "Context",
+    "CustomResource",
+    "Debug",
+    "Deserialize",
+    "JsonSchema",
+    "Manager",
+    "Reconciler",
+    "Result",
+    "Self",
+    "Serialize",
+    "String",
+    "TestCluster",
+];
+
+/// Variables of the templates, beside the one of the kind.
+const TAKEN_VARIABLES: [&str; 4] = ["cluster", "cx", "map", "text"];
+
+/// Packages that the new one depends on.
+const TAKEN_PACKAGES: [&str; 5] = ["kubewright", "kubewright-testkit", "schemars", "serde", "tokio"];
+
 /// What a new operator is called.
 #[derive(Debug)]
 pub(crate) struct Project {
@@ -27,11 +53,22 @@ impl Project {
                  beginning with a letter"
             ));
         }
+        if TAKEN_PACKAGES.contains(&name) || name == "test" || is_keyword(name) {
+            return Err(format!(
+                "`{name}` is the name of a dependency or a word of Rust: choose another for the operator"
+            ));
+        }
         let camel =
             kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric());
         if !camel || kind.len() > 60 {
             return Err(format!(
                 "`{kind}` is no name for a kind: use CamelCase, such as `App` (--kind)"
+            ));
+        }
+        if TAKEN_KINDS.contains(&kind) || TAKEN_VARIABLES.contains(&&*snake_case(kind)) || is_keyword(&snake_case(kind))
+        {
+            return Err(format!(
+                "the kind `{kind}` would hide a name that the operator's code needs: choose another (--kind)"
             ));
         }
         if !group.contains('.') || !group.split('.').all(is_label) {
@@ -94,6 +131,15 @@ fn snake_case(kind: &str) -> String {
     snake
 }
 
+/// Whether Rust keeps the word for itself, and so takes it for neither a variable nor a crate.
+fn is_keyword(word: &str) -> bool {
+    const KEYWORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern false \
+                            final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
+                            self static struct super trait true try type typeof unsafe unsized use virtual where while \
+                            yield";
+    KEYWORDS.split_whitespace().any(|keyword| keyword == word)
+}
+
 /// Whether Kubernetes takes it as a DNS label.
 fn is_label(text: &str) -> bool {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -150,6 +196,12 @@ mod tests {
             ("shop", "shop", "a.dev"),
             ("shop", "Shop", "dev"),
             ("shop", "Shop", "a..dev"),
+            ("test", "Shop", "a.dev"),
+            ("serde", "Shop", "a.dev"),
+            ("match", "Shop", "a.dev"),
+            ("shop", "ConfigMap", "a.dev"),
+            ("shop", "Text", "a.dev"),
+            ("shop", "Type", "a.dev"),
         ] {
             assert!(Project::new(name, kind, group).is_err(), "{name} {kind} {group}");
         }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use super::failure::is_label;
+
 /// A Kubernetes operator.
 #[derive(Debug, Parser)]
 #[command(
@@ -39,17 +41,18 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
     /// Namespace of the operator itself, where its Lease lives [default: the pod's or the context's, else `default`]
-    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE")]
+    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", value_parser = namespace)]
     pub(crate) namespace: Option<String>,
     /// Namespaces to watch, separated by commas [default: all]
-    #[arg(long, value_name = "NAMES", env = "OPERATOR_WATCH_NAMESPACES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", env = "OPERATOR_WATCH_NAMESPACES", value_delimiter = ',',
+          value_parser = namespace_or_blank)]
     pub(crate) watch_namespaces: Vec<String>,
     /// Whether replicas agree on one leader by a Lease
     #[arg(long, value_name = "BOOL", env = "OPERATOR_LEADER_ELECTION", default_value_t = true,
           num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) leader_election: bool,
     /// Name of the Lease [default: the operator's name]
-    #[arg(long, value_name = "NAME", env = "OPERATOR_LEASE_NAME")]
+    #[arg(long, value_name = "NAME", env = "OPERATOR_LEASE_NAME", value_parser = lease_name)]
     pub(crate) lease_name: Option<String>,
     /// Name of this replica in the Lease [default: host name, process id and a random part]
     #[arg(long, value_name = "NAME", env = "POD_NAME")]
@@ -83,7 +86,7 @@ pub(crate) struct DevArgs {
     #[arg(long)]
     pub(crate) keep_going: bool,
     /// Namespace of the operator itself, where its Lease lives
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = namespace)]
     pub(crate) namespace: String,
     /// Where to serve /metrics: HOST:PORT, PORT or `off`
     #[arg(long, value_name = "ADDR", default_value = "off")]
@@ -98,10 +101,11 @@ pub(crate) struct DevArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ManifestArgs {
     /// Namespace of the operator: where its ServiceAccount and its Lease live
-    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", default_value = "default")]
+    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", default_value = "default", value_parser = namespace)]
     pub(crate) namespace: String,
     /// Grant rights in these namespaces only, separated by commas [default: the whole cluster]
-    #[arg(long, value_name = "NAMES", env = "OPERATOR_WATCH_NAMESPACES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", env = "OPERATOR_WATCH_NAMESPACES", value_delimiter = ',',
+          value_parser = namespace_or_blank)]
     pub(crate) watch_namespaces: Vec<String>,
 }
 
@@ -121,6 +125,37 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object a line
     Json,
+}
+
+/// A namespace's name, which the server would refuse only much later.
+fn namespace(text: &str) -> Result<String, String> {
+    if is_label(text, 63) {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "a namespace's name has at most 63 lower-case letters, digits and `-`, with a letter or digit at both ends"
+            .to_owned(),
+    )
+}
+
+/// One place of a list of namespaces; [`named`] drops the blank ones.
+fn namespace_or_blank(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Ok(String::new()),
+        name => namespace(name),
+    }
+}
+
+/// A Lease's name.
+fn lease_name(text: &str) -> Result<String, String> {
+    if text.len() <= 253 && text.split('.').all(|label| is_label(label, 253)) {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "a Lease's name has at most 253 lower-case letters, digits, `-` and `.`, with a letter or digit at both ends \
+         and on both sides of a `.`"
+            .to_owned(),
+    )
 }
 
 /// The names of a list; an empty variable in a Deployment is an empty list, and not one empty name.
@@ -174,6 +209,24 @@ mod tests {
         let listed = run("op --watch-namespaces= ").watch_namespaces;
         assert_eq!(named(listed), Vec::<String>::new());
         assert_eq!(named(vec!["a".to_owned(), " b ".to_owned(), String::new()]), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_name_that_the_server_would_refuse_is_refused_before_anything_starts() {
+        for flags in [
+            "run --namespace B_",
+            "run --watch-namespaces a,B_",
+            "run --lease-name a..b",
+            "manifests --namespace a.b",
+            "manifests --watch-namespaces -a",
+        ] {
+            let line = std::iter::once("op").chain(flags.split(' '));
+            assert!(Cli::try_parse_from(line).is_err(), "{flags}");
+        }
+        let args = run("op --namespace ops --watch-namespaces a,,b --lease-name ops.example-1");
+        assert_eq!(args.namespace.as_deref(), Some("ops"));
+        assert_eq!(named(args.watch_namespaces), ["a", "b"]);
+        assert_eq!(args.lease_name.as_deref(), Some("ops.example-1"));
     }
 
     #[test]

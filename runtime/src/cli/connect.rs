@@ -23,7 +23,13 @@ pub(super) async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) ->
     config.default_retry = false;
     let server = config.cluster_url.to_string();
     let client = ClientBuilder::try_from(config)
-        .map_err(|e| Failure::new(format!("cannot make a client for {server}: {}", innermost(&e))))?
+        .map_err(|e| {
+            Failure::new(format!(
+                "cannot make a client for {server}: {}: check the user and the cluster in the kubeconfig \
+                 (`kubectl config view --minify`), or choose another with --context",
+                chain(&e)
+            ))
+        })?
         .build();
     first_answer(&client, &server).await?;
     Ok(client)
@@ -105,7 +111,41 @@ fn innermost(error: &dyn Error) -> String {
     cause.to_string()
 }
 
+/// An error and its causes, without those that the one above has told already. A certificate's file and a login
+/// command are named half way down.
+fn chain(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+        let text = cause.to_string();
+        if !told.contains(&text) {
+            told = format!("{told}: {text}");
+        }
+    }
+    told
+}
+
 /// YAML errors go on for lines with a picture of the source.
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_end_matches(':')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read `client.pem`")]
+    struct Unread(#[source] std::io::Error);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no credentials: {0}")]
+    struct NoCredentials(#[source] Unread);
+
+    #[test]
+    fn a_chain_names_what_stands_half_way_down_and_nothing_twice() {
+        let error = NoCredentials(Unread(std::io::Error::other("no such file")));
+        assert_eq!(chain(&error), "no credentials: cannot read `client.pem`: no such file");
+    }
 }

@@ -27,19 +27,20 @@ impl fmt::Display for Failure {
 
 /// The operator's name becomes the name of its ServiceAccount, roles and Lease.
 pub(super) fn check_name(operator: &str) -> Result<(), Failure> {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let edge = |c: Option<char>| c.is_some_and(|c| inner(c) && c != '-');
-    let good = operator.len() <= 46
-        && operator.chars().all(inner)
-        && edge(operator.chars().next())
-        && edge(operator.chars().next_back());
-    if good {
+    if is_label(operator, 46) {
         return Ok(());
     }
     Err(Failure::new(format!(
         "`{operator}` is no name for an operator: in Manager::new, use at most 46 lower-case letters, digits and `-`, \
          with a letter or digit at both ends"
     )))
+}
+
+/// Whether `text` is a DNS label (RFC 1123) of at most `longest` bytes.
+pub(super) fn is_label(text: &str, longest: usize) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let edge = |c: Option<char>| c.is_some_and(|c| inner(c) && c != '-');
+    text.len() <= longest && text.chars().all(inner) && edge(text.chars().next()) && edge(text.chars().next_back())
 }
 
 #[cfg(test)]

@@ -200,6 +200,9 @@ fn reasons(report: &Report) -> String {
             Reason::Changed { kind, key, fields, .. } if fields.is_empty() => {
                 write!(text, "{} changed", of(kind, key))
             }
+            Reason::Changed { kind, key, fields, .. } if *fields == ["deletion"] => {
+                write!(text, "{} is being deleted", of(kind, key))
+            }
             Reason::Changed { kind, key, fields, .. } => {
                 write!(text, "{} {} changed", of(kind, key), fields.join("+"))
             }

@@ -124,6 +124,11 @@ impl Installer {
         .map_err(|e| refused(format!("its name makes no URL: {e}")))?;
         self.client.request::<Value>(request).await.map_err(|error| {
             refused(match error {
+                // The kind is known, so that what is missing is the namespace.
+                kube::Error::Api(status) if status.code == 404 => format!(
+                    "{}: create it first, for example by a document further up in the file",
+                    status.message
+                ),
                 kube::Error::Api(status) => status.message.clone(),
                 other => other.to_string(),
             })
