@@ -30,6 +30,7 @@ impl Logs {
     }
 
     /// Logs in lines for people unless the flags ask for another form.
+    #[cfg(feature = "dev")]
     pub(crate) fn for_people(args: LogArgs, otherwise: &str) -> Self {
         let format = args.log_format.unwrap_or(LogFormat::Text);
         Self {
