@@ -39,7 +39,7 @@ pub(crate) struct WebStatus {
 #[serde(rename_all = "camelCase")]
 enum ChoiceSpec {
     One(String),
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "only the schema of the variant is asked for")]
     Two {
         size: i32,
     },
