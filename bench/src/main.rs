@@ -1,16 +1,16 @@
-//! What Kubewright promises, measured on real processes and real sockets.
+//! What Kubewright promises, measured: one subcommand for each suite.
 //!
-//! `processes` runs the example operator as its own process, against an API server in another, and prints one line per
-//! promise: what was measured, what the limit is, whether it holds.
+//! `processes` runs the example operator as its own process and prints one line per promise. The other suites compare
+//! ours with a peer in the same run and share [`harness`]: `cargo run --release -p kubewright-bench -- apiserver --json
+//! FILE`.
 
-mod cluster;
-mod figures;
+mod apiserver;
+mod harness;
 mod process;
-mod scenarios;
+mod processes;
 
-use std::path::PathBuf;
-
-use clap::{Parser, Subcommand};
+use clap::Parser;
+use tokio::runtime::{Builder, Runtime};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -18,39 +18,23 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, Parser)]
 enum Bench {
     /// The example operator as a process of its own: silence, memory, kill and restart, hand-over
-    Processes(Processes),
+    Processes(processes::Args),
+    /// The embedded API server: cost of requests, memory, time to start, watches
+    Apiserver(harness::Options),
+    /// The API server as its own binary runs it: what the suite starts
+    #[command(hide = true)]
+    ApiServer(kubewright_apiserver::cli::Options),
+    /// A TLS server that says hello: what the suite compares it with
+    #[command(hide = true)]
+    Hello {
+        /// Address and port to serve HTTPS on
+        #[arg(long)]
+        listen: std::net::SocketAddr,
+    },
 }
 
-#[derive(Debug, clap::Args)]
-struct Processes {
-    /// The example operator's binary
-    #[arg(long, value_name = "FILE", default_value = "target/release/app-operator")]
-    operator: PathBuf,
-    /// The API server's binary
-    #[arg(long, value_name = "FILE", default_value = "target/release/kubewright-apiserver")]
-    apiserver: PathBuf,
-    /// How many Apps
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    apps: usize,
-    /// Run one scenario only
-    #[command(subcommand)]
-    only: Option<Scenario>,
-}
-
-#[derive(Clone, Copy, Debug, Subcommand)]
-enum Scenario {
-    /// Apps converge; then nothing but watches and Lease renewals; resident memory
-    Silence,
-    /// The operator is killed while the Apps converge, and started again
-    Kill,
-    /// Two operators: the leader is killed, then stopped
-    Handover,
-}
-
-#[tokio::main]
-async fn main() {
-    let Bench::Processes(args) = Bench::parse();
-    match processes(&args).await {
+fn main() {
+    match run(&Bench::parse()) {
         Ok(true) => {}
         Ok(false) => std::process::exit(1),
         Err(error) => {
@@ -60,19 +44,23 @@ async fn main() {
     }
 }
 
-/// Runs the scenarios; answers whether every promise held.
-async fn processes(args: &Processes) -> Result<bool, Failure> {
-    let chosen = match args.only {
-        Some(one) => vec![one],
-        None => vec![Scenario::Silence, Scenario::Kill, Scenario::Handover],
-    };
-    let mut figures = figures::Figures::default();
-    for scenario in chosen {
-        match scenario {
-            Scenario::Silence => scenarios::silence(&mut figures, &args.operator, args.apps).await?,
-            Scenario::Kill => scenarios::kill(&mut figures, &args.operator, &args.apiserver, args.apps).await?,
-            Scenario::Handover => scenarios::handover(&mut figures, &args.operator, &args.apiserver).await?,
-        }
+/// Runs a suite; answers whether everything held.
+fn run(bench: &Bench) -> Result<bool, Failure> {
+    match bench {
+        Bench::Processes(args) => many_threads()?.block_on(processes::run(args)),
+        Bench::Apiserver(options) => one_thread()?.block_on(apiserver::run(options)),
+        Bench::ApiServer(options) => Ok(options.clone().run().map(|()| true)?),
+        Bench::Hello { listen } => many_threads()?
+            .block_on(apiserver::hello::serve(*listen))
+            .map(|()| true),
     }
-    Ok(figures.all_hold())
+}
+
+fn many_threads() -> Result<Runtime, Failure> {
+    Ok(Builder::new_multi_thread().enable_all().build()?)
+}
+
+/// For suites that compare the cost of work with that of other work: no time goes into waking threads.
+fn one_thread() -> Result<Runtime, Failure> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
 }

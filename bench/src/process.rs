@@ -94,6 +94,11 @@ impl Process {
         self.status("VmHWM:")
     }
 
+    /// Starts to count the most resident memory anew.
+    pub(crate) fn forget_peak(&self) -> Result<(), Failure> {
+        Ok(std::fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?)
+    }
+
     /// CPU seconds used, all threads, user and system.
     pub(crate) fn cpu_seconds(&self) -> f64 {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::cluster::{Binary, Cluster, Embedded};
+use super::figures::Figures;
 use crate::Failure;
-use crate::cluster::{Binary, Cluster, Embedded};
-use crate::figures::Figures;
 use crate::process::{Process, until};
 
 /// Apps converge while the operator runs; then it is silent; its memory stays small.

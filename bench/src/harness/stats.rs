@@ -1,0 +1,24 @@
+//! Medians.
+
+/// The median; NaN of nothing.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_or_the_mean_of_the_two_in_the_middle() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]).total_cmp(&2.0), std::cmp::Ordering::Equal);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]).total_cmp(&2.5), std::cmp::Ordering::Equal);
+        assert!(median(&[]).is_nan());
+    }
+}
