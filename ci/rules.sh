@@ -42,6 +42,19 @@ say 'nothing in runtime but cli and dev may import the manager' < <(
         xargs grep -n 'crate::manager' || true
 )
 
+# Every task of a replica starts behind its gate: one that did not would run on in a pause and after a crash. kube's
+# client starts a task of its own that only hands requests on to the transport, which stands behind the gate as well.
+say 'runtime starts tasks and threads through Env::spawn alone (cli and dev are outside a replica)' < <(
+    sources 'runtime/src/*.rs' | grep -vE '^runtime/src/(cli|dev)/|^runtime/src/env\.rs$|/tests\.rs$|_tests\.rs$' |
+        xargs awk '
+            FNR == 1 { tests = 0 }
+            /^#\[cfg\(test\)\]/ { tests = 1 }
+            !tests && !/^ *\/\// && /tokio::(task::)?spawn|task::spawn|spawn_(blocking|local)|JoinSet|LocalSet|thread::(spawn|Builder|scope)|Handle::current|runtime::Handle/ {
+                print FILENAME ":" FNR ": " $0
+            }
+        '
+)
+
 # What is skipped is forgotten.
 say 'no ignored tests and no ignored documentation tests' < <(
     sources '*.rs' | xargs grep -nE '^ *#\[ignore|``` *(rust,)? *ignore' 2>/dev/null || true

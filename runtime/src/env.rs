@@ -11,6 +11,10 @@ use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+mod gate;
+
+pub use gate::{Gate, Held, Run};
+
 /// Wall-clock time. Monotonic time is tokio's `Instant`, which tests pause.
 pub trait Clock: Send + Sync + 'static {
     /// The wall-clock time now.
@@ -27,6 +31,7 @@ pub trait Clock: Send + Sync + 'static {
 pub struct Env {
     clock: Arc<dyn Clock>,
     random: Arc<Mutex<u64>>,
+    gate: Option<Gate>,
 }
 
 impl Env {
@@ -61,7 +66,15 @@ impl Env {
         Self {
             clock: Arc::new(clock),
             random: Arc::new(Mutex::new(seed)),
+            gate: None,
         }
+    }
+
+    /// The same, for a replica whose tasks run only while `gate` lets them. Default: there is no gate.
+    #[must_use]
+    pub fn gated(mut self, gate: Gate) -> Self {
+        self.gate = Some(gate);
+        self
     }
 
     /// The wall-clock time now.
@@ -76,7 +89,8 @@ impl Env {
         self.clock.boot_time()
     }
 
-    /// Starts a task of this replica. The one door to `tokio::spawn`, so that a test can hold or stop all of a replica.
+    /// Starts a task of this replica. The one door to `tokio::spawn`, so that a test can hold or stop all of a replica
+    /// through its [`Gate`].
     ///
     /// `name` says in traces what the task is for.
     pub fn spawn<F>(&self, name: &'static str, future: F) -> JoinHandle<F::Output>
@@ -84,7 +98,11 @@ impl Env {
         F: Future<Output: Send> + Send + 'static,
     {
         use tracing::Instrument;
-        tokio::spawn(future.instrument(tracing::trace_span!("task", name)))
+        let future = future.instrument(tracing::trace_span!("task", name));
+        match &self.gate {
+            Some(gate) => tokio::spawn(gate.hold(future)),
+            None => tokio::spawn(future),
+        }
     }
 
     /// The next random number (splitmix64).

@@ -25,6 +25,7 @@
 //! The helpers panic with a message for people when what they wait for does not come, since a test is where they are
 //! called.
 
+mod clock;
 mod cluster;
 mod failure;
 mod link;

@@ -1,18 +1,18 @@
-//! The wire between a replica and the server, which a test can cut.
+//! The wire between a replica and the server, which a test can hold or cut.
 
 use std::convert::Infallible;
-use std::future::pending;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::{Request, Response};
 use http_body::{Body, Frame};
+use kubewright::env::{Gate, Held, Run};
 use kubewright::kube;
-use tower::Service;
+use tower::{Service, ServiceExt as _};
 
 /// Where a replica dies. Writes are counted from 1; those to Leases and events do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,37 +23,52 @@ pub enum Crash {
     AfterWrite(u64),
 }
 
-/// What is known of one replica's wire.
+/// One replica's wire: its gate, which its tasks stand behind too, and the network.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
-    cut: AtomicBool,
+    gate: Gate,
+    /// Paused while the network loses every packet of the replica.
+    network: Gate,
     writes: AtomicU64,
     crash: Option<Crash>,
 }
 
 impl Wire {
-    pub(crate) fn new(crash: Option<Crash>) -> Arc<Self> {
+    pub(crate) fn new(gate: Gate, crash: Option<Crash>) -> Arc<Self> {
         Arc::new(Self {
+            gate,
             crash,
             ..Self::default()
         })
     }
 
-    /// From now on nothing passes, in either direction.
-    pub(crate) fn cut(&self) {
-        self.cut.store(true, Ordering::SeqCst);
+    /// The gate of the replica.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
     }
 
-    pub(crate) fn is_cut(&self) -> bool {
-        self.cut.load(Ordering::SeqCst)
+    /// The gate of its packets.
+    pub(crate) fn network(&self) -> &Gate {
+        &self.network
+    }
+
+    pub(crate) fn is_partitioned(&self) -> bool {
+        self.network.run() == Run::Paused
     }
 
     pub(crate) fn writes(&self) -> u64 {
         self.writes.load(Ordering::SeqCst)
     }
+
+    /// Returns while packets pass and the replica can handle them.
+    async fn passed(&self) {
+        self.network.passed().await;
+        self.gate.passed().await;
+    }
 }
 
-/// A transport that ends where its wire is cut: a request neither fails nor is answered, as for a process that is gone.
+/// A transport that stands still with its replica and ends with it: a request of a replica that is gone neither fails
+/// nor is answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Link<S> {
     inner: S,
@@ -68,7 +83,10 @@ impl<S> Link<S> {
 
 impl<S, B> Service<Request<kube::client::Body>> for Link<S>
 where
-    S: Service<Request<kube::client::Body>, Response = Response<B>, Error = Infallible, Future: Send + 'static>,
+    S: Service<Request<kube::client::Body>, Response = Response<B>, Error = Infallible, Future: Send + 'static>
+        + Clone
+        + Send
+        + 'static,
     B: Body<Data = Bytes> + Send + 'static,
 {
     type Response = Response<Gated<B>>;
@@ -80,33 +98,24 @@ where
     }
 
     fn call(&mut self, request: Request<kube::client::Body>) -> Self::Future {
-        let wire = Arc::clone(&self.wire);
-        let number = if counts(&request) {
-            wire.writes.fetch_add(1, Ordering::SeqCst) + 1
-        } else {
-            0
-        };
-        if number > 0 && wire.crash == Some(Crash::BeforeWrite(number)) {
-            wire.cut();
-        }
-        if wire.is_cut() {
-            return Box::pin(pending());
-        }
-        let answer = self.inner.call(request);
+        let (wire, inner) = (Arc::clone(&self.wire), self.inner.clone());
         Box::pin(async move {
-            let answer = answer.await;
+            wire.passed().await;
+            let number = if counts(&request) {
+                wire.writes.fetch_add(1, Ordering::SeqCst) + 1
+            } else {
+                0
+            };
+            if number > 0 && wire.crash == Some(Crash::BeforeWrite(number)) {
+                wire.gate.kill();
+                wire.passed().await;
+            }
+            let answer = inner.oneshot(request).await;
             if number > 0 && wire.crash == Some(Crash::AfterWrite(number)) {
-                wire.cut();
+                wire.gate.kill();
             }
-            if wire.is_cut() {
-                return pending().await;
-            }
-            answer.map(|response| {
-                response.map(|body| Gated {
-                    body: Box::pin(body),
-                    wire,
-                })
-            })
+            wire.passed().await;
+            answer.map(|response| response.map(|body| Gated::new(body, &wire)))
         })
     }
 }
@@ -117,10 +126,28 @@ fn counts(request: &Request<kube::client::Body>) -> bool {
     request.method() != http::Method::GET && !path.contains("/leases") && !path.contains("/events")
 }
 
-/// A body that stops where the wire is cut.
+/// A body that stands still with its replica, and while the network does.
 pub(crate) struct Gated<B> {
     body: Pin<Box<B>>,
-    wire: Arc<Wire>,
+    network: Turnstile,
+    gate: Turnstile,
+}
+
+/// May be polled again and again; ready while its gate is open.
+type Turnstile = Held<std::future::PollFn<fn(&mut Context<'_>) -> Poll<()>>>;
+
+impl<B> Gated<B> {
+    fn new(body: B, wire: &Wire) -> Self {
+        let turnstile = |gate: &Gate| {
+            let open: fn(&mut Context<'_>) -> Poll<()> = |_| Poll::Ready(());
+            gate.hold(std::future::poll_fn(open))
+        };
+        Self {
+            body: Box::pin(body),
+            network: turnstile(&wire.network),
+            gate: turnstile(&wire.gate),
+        }
+    }
 }
 
 impl<B: Body<Data = Bytes>> Body for Gated<B> {
@@ -128,9 +155,8 @@ impl<B: Body<Data = Bytes>> Body for Gated<B> {
     type Error = B::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        if self.wire.is_cut() {
-            return Poll::Pending;
-        }
+        ready!(Pin::new(&mut self.network).poll(cx));
+        ready!(Pin::new(&mut self.gate).poll(cx));
         self.body.as_mut().poll_frame(cx)
     }
 }

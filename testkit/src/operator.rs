@@ -3,12 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+use kubewright::Env;
 use kubewright::dev::{Installer, service_account_token, transport};
+use kubewright::env::{Gate, Run};
 use kubewright::kube;
 use kubewright::manager::{LeaderElection, Manager, ManagerError, Options, Shutdown};
 use kubewright::manifests::Manifests;
 use tokio::task::JoinHandle;
 
+use crate::clock::ReplicaClock;
 use crate::cluster::TestCluster;
 use crate::link::{Crash, Link, Wire};
 use crate::requests::Requests;
@@ -88,19 +92,23 @@ impl OperatorBuilder {
         }
         let server = self.cluster.server();
         let token = service_account_token(server, NAMESPACE, &name);
-        let wire = Wire::new(self.crash);
+        let gate = Gate::new();
+        let wire = Wire::new(gate.clone(), self.crash);
         let link = Link::new(transport(server, &token), wire.clone());
         let client = kube::Client::new(link, NAMESPACE);
         let stop = Shutdown::new();
-        let env = self.cluster.env().clone();
-        let observer = self.cluster.story().of_replica(&self.replica, env.clone());
-        let manager = self.manager.env(env).observer(observer);
-        let task = tokio::spawn(manager.run(client, self.options, stop.clone()));
+        let shared = self.cluster.env();
+        let observer = self.cluster.story().of_replica(&self.replica, shared.clone());
+        let clock = ReplicaClock::new(shared.clone());
+        let env = Env::new(clock.clone(), shared.next_u64()).gated(gate);
+        let manager = self.manager.env(env.clone()).observer(observer);
+        let task = env.spawn("manager", manager.run(client, self.options, stop.clone()));
         Operator {
             user: format!("system:serviceaccount:{NAMESPACE}:{name}"),
             cluster: self.cluster,
             replica: self.replica,
             wire,
+            clock,
             stop,
             task,
         }
@@ -139,6 +147,7 @@ pub struct Operator {
     replica: String,
     user: String,
     wire: Arc<Wire>,
+    clock: ReplicaClock,
     stop: Shutdown,
     task: JoinHandle<Result<(), ManagerError>>,
 }
@@ -162,10 +171,10 @@ impl Operator {
         self.cluster.requests().by(&self.user)
     }
 
-    /// Whether it still runs.
+    /// Whether it has neither ended nor been killed. A paused replica runs.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        !self.task.is_finished() && !self.wire.is_cut()
+        !self.task.is_finished() && !self.wire.gate().is_dead()
     }
 
     /// How many writes this replica sent: Lease and events apart, refused ones included.
@@ -178,7 +187,7 @@ impl Operator {
     ///
     /// # Panics
     ///
-    /// When the operator ended with an error.
+    /// When the operator ended with an error, when it was killed, or while it is paused.
     pub async fn stop(self) {
         self.stop.trigger();
         let (replica, cluster) = (self.replica.clone(), self.cluster.clone());
@@ -195,17 +204,73 @@ impl Operator {
     ///
     /// # Panics
     ///
-    /// When the framework itself panicked.
+    /// When the framework itself panicked; when the replica was killed or is paused, since then it would never end.
     pub async fn ended(self) -> Result<(), ManagerError> {
+        let replica = &self.replica;
+        match self.wire.gate().run() {
+            Run::Running => {}
+            Run::Paused => panic!("replica {replica} is paused and would never end: call `resume` first"),
+            Run::Dead => panic!("replica {replica} was killed and never ends: drop it, and start another"),
+        }
         match self.task.await {
             Ok(result) => result,
-            Err(error) => panic!("operator {} did not end in order: {error}", self.replica),
+            Err(error) => panic!("operator {replica} did not end in order: {error}"),
         }
     }
 
-    /// Kills it as SIGKILL does: from now on nothing that it sends arrives and nothing reaches it. What it holds in
-    /// memory stays until the test ends, so that no `Drop` does what a killed process could not.
+    /// Kills it as SIGKILL does: from now on nothing that it sends arrives, nothing reaches it, and none of its tasks
+    /// runs. What it holds in memory stays until the test ends, so that no `Drop` does what a killed process could
+    /// not. Tasks that the operator started with `tokio::spawn` itself run on, but nothing that they send arrives.
     pub fn crash(&self) {
-        self.wire.cut();
+        self.wire.gate().kill();
+    }
+
+    /// Waits until the replica dies where [`OperatorBuilder::crash`] said.
+    ///
+    /// # Panics
+    ///
+    /// When it does not die within two minutes of the test's time.
+    pub async fn crashed(&self) {
+        let what = format!("replica {} comes to the write at which it crashes", self.replica);
+        let dead = || std::future::ready(self.wire.gate().is_dead());
+        self.cluster.eventually(&what, dead).await;
+    }
+
+    /// Freezes it as SIGSTOP does, or a hypervisor, or a long pause for memory: none of its tasks runs, while time and
+    /// its timers go on. What it sent before is carried out; answers and events wait for it. Tasks that the operator
+    /// started with `tokio::spawn` itself run on, but their requests wait as well.
+    ///
+    /// The replica's own clocks go on: it can tell from them that it was frozen.
+    pub fn pause(&self) {
+        self.wire.gate().pause();
+    }
+
+    /// Lets a paused replica go on, as SIGCONT does. All timers that ran out meanwhile are due at once.
+    pub fn resume(&self) {
+        self.wire.gate().resume();
+    }
+
+    /// Parts it from the server as a broken network does: what it sends is lost on the way and nothing reaches it, but
+    /// no connection is closed. Its own timeouts are all it has. What still waits when [`Operator::reconnect`] is
+    /// called arrives then, late, as retransmitted packets do.
+    pub fn partition(&self) {
+        self.wire.network().pause();
+    }
+
+    /// Ends a partition.
+    pub fn reconnect(&self) {
+        self.wire.network().resume();
+    }
+
+    /// Whether it is parted from the server.
+    #[must_use]
+    pub fn is_partitioned(&self) -> bool {
+        self.wire.is_partitioned()
+    }
+
+    /// Sets its wall clock forward, or back where `by` is negative, as an administrator or NTP may; again and again
+    /// adds up. The clock that Leases are judged by (`CLOCK_BOOTTIME`) is not moved by that, nor are timers.
+    pub fn jump_clock(&self, by: SignedDuration) {
+        self.clock.jump(by);
     }
 }

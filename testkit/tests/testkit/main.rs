@@ -1,4 +1,6 @@
 //! The testkit itself: the cluster, its clock, its helpers.
 
 mod cluster;
+mod replicas;
+mod support;
 mod time;
