@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
@@ -19,7 +20,7 @@ use crate::clock::Clock;
 use crate::controllers;
 use crate::http::body::Body;
 use crate::http::intercept::Interceptor;
-use crate::http::log::{RequestLog, RequestLogs};
+use crate::http::log::{Observer, RequestLog, RequestLogs};
 use crate::loopback::Loopback;
 use crate::openapi::OpenApi;
 use crate::registry::definitions;
@@ -180,6 +181,7 @@ impl Builder {
             catalog,
             refresh: Mutex::default(),
             logs: RequestLogs::default(),
+            requests: AtomicU64::new(0),
             interceptor: RwLock::default(),
             settings,
             clock,
@@ -262,6 +264,11 @@ impl ApiServer {
     #[must_use]
     pub fn request_log(&self) -> RequestLog {
         self.core.logs.subscribe()
+    }
+
+    /// Tells `observer` of every request, write and watch event from now on.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.core.logs.observe(observer);
     }
 
     /// The objects.
@@ -360,6 +367,8 @@ pub(crate) struct Core {
     pub(crate) admission: Admission,
     pub(crate) open_api: OpenApi,
     pub(crate) logs: RequestLogs,
+    /// How many requests have come in.
+    requests: AtomicU64,
     interceptor: RwLock<Option<Arc<dyn Interceptor>>>,
     admin_token: String,
     builtin: Vec<Arc<Resource>>,
@@ -372,6 +381,11 @@ impl Core {
     /// What is served now.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A number for a request that came in.
+    pub(crate) fn next_request(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Who has a say in requests, if anybody.

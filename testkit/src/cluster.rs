@@ -1,13 +1,12 @@
 //! A cluster for one test: an API server in the process, and ways to talk to it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use http::{Method, Request, header};
 use jiff::Timestamp;
+use kubewright::dev::Installer;
 use kubewright::dev::apiserver::clock::Clock;
-use kubewright::dev::apiserver::http::log::RequestLog;
 use kubewright::dev::apiserver::server::{ApiServer, Simulate};
-use kubewright::dev::{Installer, connect};
 use kubewright::kube;
 use kubewright::kube::core::crd::CustomResourceExt;
 use kubewright::{Env, Kind, Manager, Object, ObjectKey};
@@ -15,9 +14,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
+use crate::caller;
 use crate::operator::{Operator, OperatorBuilder};
 use crate::requests::Requests;
-use crate::story::Story;
+use crate::story::{Role, Story};
 
 /// 2026-01-01T00:00:00Z: every test begins at the same moment unless it asks for another.
 const START: i64 = 1_767_225_600;
@@ -86,17 +86,19 @@ impl Builder {
             server = server.history(writes);
         }
         let server = server.build();
-        let log = server.request_log();
+        let env = Env::seeded(self.now, self.seed);
+        let story = Story::new(env.clone());
+        story.introduce(caller::TEST, Role::Test);
+        server.observe(story.of_server());
         let controllers = tokio::spawn({
             let server = server.clone();
             async move { server.run_controllers().await }
         });
-        let client = connect(&server, &server.admin_token(), "default");
+        let client = caller::client(&server, &server.admin_token(), caller::TEST);
         TestCluster(Arc::new(Inner {
-            env: Env::seeded(self.now, self.seed),
+            env,
             installer: Installer::new(server.clone(), client.clone(), "kubectl"),
-            log: Mutex::new((log, Vec::new())),
-            story: Story::default(),
+            story,
             server,
             client,
             controllers,
@@ -113,7 +115,6 @@ struct Inner {
     server: ApiServer,
     client: kube::Client,
     installer: Installer,
-    log: Mutex<(RequestLog, Vec<Arc<crate::RequestRecord>>)>,
     story: Story,
     controllers: JoinHandle<()>,
 }
@@ -134,16 +135,35 @@ impl TestCluster {
         Self::builder().start()
     }
 
-    /// A client with all rights, for the test itself and for operators written on kube alone.
-    #[must_use]
-    pub fn client(&self) -> kube::Client {
+    /// The test's own client: its reads leave no line in the story.
+    pub(crate) fn own_client(&self) -> kube::Client {
         self.0.client.clone()
     }
 
-    /// A client of another user; RBAC decides what it may do.
+    /// A client with all rights. The story calls it `client`; faults and oracles take it for an operator, which makes
+    /// it fit for operators written on kube alone.
+    #[must_use]
+    pub fn client(&self) -> kube::Client {
+        self.client_named("client")
+    }
+
+    /// As [`TestCluster::client`], under another name in the story: one for each replica of an operator, say.
+    #[must_use]
+    pub fn client_named(&self, name: &str) -> kube::Client {
+        self.0.story.introduce(name, Role::Replica);
+        caller::client(&self.0.server, &self.0.server.admin_token(), name)
+    }
+
+    /// A client of another user; RBAC decides what it may do. The story calls it by the user's name, less what stands
+    /// before its last colon.
     #[must_use]
     pub fn client_as(&self, user: &str, groups: &[&str]) -> kube::Client {
-        connect(&self.0.server, &self.0.server.user_token(user, groups), "default")
+        let account = user.strip_prefix("system:serviceaccount:");
+        let name = user.rsplit(':').next().unwrap_or(user);
+        self.0
+            .story
+            .introduce(name, if account.is_some() { Role::Replica } else { Role::Actor });
+        caller::client(&self.0.server, &self.0.server.user_token(user, groups), name)
     }
 
     /// The server, for what has no helper here.
@@ -268,15 +288,16 @@ impl TestCluster {
     /// Every request that the server answered so far.
     #[must_use]
     pub fn requests(&self) -> Requests {
-        let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
-        let (receiver, kept) = &mut *log;
-        while let Some(record) = receiver.try_next() {
-            kept.push(record);
-        }
-        Requests::new(kept.clone())
+        self.0.story.all_requests()
     }
 
-    /// What the operators of this cluster did, in order.
+    /// What time it is in the cluster.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.env.now()
+    }
+
+    /// What happened in this cluster, in order.
     #[must_use]
     pub fn story(&self) -> &Story {
         &self.0.story

@@ -25,6 +25,7 @@
 //! The helpers panic with a message for people when what they wait for does not come, since a test is where they are
 //! called.
 
+mod caller;
 mod clock;
 mod cluster;
 mod failure;
@@ -38,7 +39,7 @@ pub use cluster::{Builder, TestCluster};
 pub use link::Crash;
 pub use operator::{Operator, OperatorBuilder};
 pub use requests::Requests;
-pub use story::{Entry, Story, What};
+pub use story::{Effect, Entry, EventSeen, Excerpt, RequestMade, Story, What};
 
 pub use kubewright::dev::apiserver;
 pub use kubewright::dev::apiserver::http::log::RequestRecord;

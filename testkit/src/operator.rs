@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use kubewright::Env;
-use kubewright::dev::{Installer, service_account_token, transport};
+use kubewright::dev::{Installer, service_account_token};
 use kubewright::env::{Gate, Run};
 use kubewright::kube;
 use kubewright::manager::{LeaderElection, Manager, ManagerError, Options, Shutdown};
 use kubewright::manifests::Manifests;
 use tokio::task::JoinHandle;
 
+use crate::caller;
 use crate::clock::ReplicaClock;
 use crate::cluster::TestCluster;
 use crate::link::{Crash, Link, Wire};
@@ -94,11 +95,11 @@ impl OperatorBuilder {
         let token = service_account_token(server, NAMESPACE, &name);
         let gate = Gate::new();
         let wire = Wire::new(gate.clone(), self.crash);
-        let link = Link::new(transport(server, &token), wire.clone());
+        let link = Link::new(caller::named(server, &token, &self.replica), wire.clone());
         let client = kube::Client::new(link, NAMESPACE);
         let stop = Shutdown::new();
         let shared = self.cluster.env();
-        let observer = self.cluster.story().of_replica(&self.replica, shared.clone());
+        let observer = self.cluster.story().of_replica(&self.replica);
         let clock = ReplicaClock::new(shared.clone());
         let env = Env::new(clock.clone(), shared.next_u64()).gated(gate);
         let manager = self.manager.env(env.clone()).observer(observer);
@@ -117,7 +118,7 @@ impl OperatorBuilder {
     async fn install_manifests(&self) {
         let installer = Installer::new(
             self.cluster.server().clone(),
-            self.cluster.client(),
+            self.cluster.own_client(),
             "kubewright-testkit",
         );
         let declared = self.manager.declarations().into_iter().cloned();
@@ -189,6 +190,7 @@ impl Operator {
     ///
     /// When the operator ended with an error, when it was killed, or while it is paused.
     pub async fn stop(self) {
+        self.note("is told to stop");
         self.stop.trigger();
         let (replica, cluster) = (self.replica.clone(), self.cluster.clone());
         if let Err(error) = self.ended().await {
@@ -222,6 +224,7 @@ impl Operator {
     /// runs. What it holds in memory stays until the test ends, so that no `Drop` does what a killed process could
     /// not. Tasks that the operator started with `tokio::spawn` itself run on, but nothing that they send arrives.
     pub fn crash(&self) {
+        self.note("is killed");
         self.wire.gate().kill();
     }
 
@@ -242,11 +245,13 @@ impl Operator {
     ///
     /// The replica's own clocks go on: it can tell from them that it was frozen.
     pub fn pause(&self) {
+        self.note("is paused");
         self.wire.gate().pause();
     }
 
     /// Lets a paused replica go on, as SIGCONT does. All timers that ran out meanwhile are due at once.
     pub fn resume(&self) {
+        self.note("goes on");
         self.wire.gate().resume();
     }
 
@@ -254,11 +259,13 @@ impl Operator {
     /// no connection is closed. Its own timeouts are all it has. What still waits when [`Operator::reconnect`] is
     /// called arrives then, late, as retransmitted packets do.
     pub fn partition(&self) {
+        self.note("is parted from the server");
         self.wire.network().pause();
     }
 
     /// Ends a partition.
     pub fn reconnect(&self) {
+        self.note("reaches the server again");
         self.wire.network().resume();
     }
 
@@ -271,6 +278,12 @@ impl Operator {
     /// Sets its wall clock forward, or back where `by` is negative, as an administrator or NTP may; again and again
     /// adds up. The clock that Leases are judged by (`CLOCK_BOOTTIME`) is not moved by that, nor are timers.
     pub fn jump_clock(&self, by: SignedDuration) {
+        self.note(&format!("has its clock moved by {by:#}"));
         self.clock.jump(by);
+    }
+
+    /// Writes down what the test does to it.
+    fn note(&self, what: &str) {
+        self.cluster.story().actor(&self.replica, what);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::RequestRecord;
+use crate::{RequestMade, RequestRecord};
 
 /// Requests that the server answered, in order. Narrow them, then count or look.
 ///
@@ -17,17 +17,17 @@ use crate::RequestRecord;
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Requests(Vec<Arc<RequestRecord>>);
+pub struct Requests(Vec<Arc<RequestMade>>);
 
 impl Requests {
-    pub(crate) fn new(records: Vec<Arc<RequestRecord>>) -> Self {
+    pub(crate) fn new(records: Vec<Arc<RequestMade>>) -> Self {
         Self(records)
     }
 
     /// Those for which `keep` answers true.
     #[must_use]
     pub fn filter(mut self, keep: impl Fn(&RequestRecord) -> bool) -> Self {
-        self.0.retain(|record| keep(record));
+        self.0.retain(|record| keep(&record.record));
         self
     }
 
@@ -82,7 +82,7 @@ impl Requests {
 
     /// Each request, in order.
     pub fn iter(&self) -> impl Iterator<Item = &RequestRecord> {
-        self.0.iter().map(|record| &**record)
+        self.0.iter().map(|request| &request.record)
     }
 }
 

@@ -122,15 +122,10 @@ impl TestCluster {
     /// When they are still busy after ten minutes of the test's time.
     pub async fn settled(&self, quiet: Duration) {
         let end = Instant::now() + Duration::from_secs(600);
-        let (mut seen, mut since) = (0, Instant::now());
-        while since.elapsed() < quiet {
+        let began = Instant::now();
+        let busy = || self.story().busy().map_or(began, |busy| busy.max(began));
+        while busy().elapsed() < quiet {
             sleep((quiet / 20).max(Looks::FIRST)).await;
-            let fresh = self.requests().since(seen);
-            seen += fresh.count();
-            let of_operators = fresh.filter(|record| record.user.starts_with("system:serviceaccount:"));
-            if !of_operators.beyond_watches_and_leases().is_empty() {
-                since = Instant::now();
-            }
             if Instant::now() >= end {
                 panic!("{}", failure::message(self, "the operators do not come to rest", ""));
             }

@@ -26,10 +26,13 @@ pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> Response<Body
         let error = ApiError::bad_request(format!("the path {:?} has a malformed escape", incoming.path));
         return respond::error(&error, media);
     };
+    let id = core.next_request();
     let mut name = String::new();
     let admitted = guard::admit(&core, &incoming, &route, &mut name);
     let interceptor = core.interceptor();
     let record = |user: &str, code: u16| RequestRecord {
+        id,
+        caller: incoming.caller.clone(),
         user_agent: incoming.header(&header::USER_AGENT).to_owned(),
         user: user.to_owned(),
         verb: route.verb.clone(),
@@ -40,14 +43,15 @@ pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> Response<Body
         namespace: route.namespace.clone(),
         name: route.name.clone(),
         path: incoming.path.clone(),
+        query: incoming.query_text.clone(),
         code,
     };
     let mut answer = match (admitted, &interceptor) {
         (Ok(user), Some(interceptor)) => match interceptor.before(&record(&name, 0)).await {
-            Verdict::Pass => serve(&core, &incoming, &route, user).await,
+            Verdict::Pass => serve(&core, &incoming, &route, user, id).await,
             Verdict::Answer(error) => Err(*error),
         },
-        (Ok(user), None) => serve(&core, &incoming, &route, user).await,
+        (Ok(user), None) => serve(&core, &incoming, &route, user, id).await,
         (Err(error), _) => Err(error),
     };
     if let Some(interceptor) = &interceptor {
@@ -67,9 +71,15 @@ pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> Response<Body
     response
 }
 
-async fn serve(core: &Arc<Core>, incoming: &Incoming, route: &Route, user: User) -> Result<Response<Body>, ApiError> {
+async fn serve(
+    core: &Arc<Core>,
+    incoming: &Incoming,
+    route: &Route,
+    user: User,
+    id: u64,
+) -> Result<Response<Body>, ApiError> {
     if route.is_resource {
-        return Box::pin(resource::serve(core, incoming, route, user)).await;
+        return Box::pin(resource::serve(core, incoming, route, user, id)).await;
     }
     let path = incoming.path.strip_suffix('/').unwrap_or(&incoming.path);
     let plain = "text/plain; charset=utf-8";

@@ -8,6 +8,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Request, header};
 use http_body::Body;
 
+use super::log::Caller;
 use super::query::Query;
 use crate::error::ApiError;
 
@@ -20,6 +21,8 @@ pub(crate) struct Incoming {
     pub(crate) query: Query,
     pub(crate) query_text: String,
     pub(crate) headers: HeaderMap,
+    /// Who asks, where an in-process client said so.
+    pub(crate) caller: Option<Caller>,
     body: Result<Bytes, ApiError>,
 }
 
@@ -33,7 +36,11 @@ impl Incoming {
     {
         let (
             Parts {
-                method, uri, headers, ..
+                method,
+                uri,
+                headers,
+                mut extensions,
+                ..
             },
             body,
         ) = request.into_parts();
@@ -45,6 +52,7 @@ impl Incoming {
             query: Query::parse(&query_text),
             query_text,
             headers,
+            caller: extensions.remove::<Caller>(),
             body,
         }
     }

@@ -30,6 +30,7 @@ pub(crate) async fn serve(
     incoming: &Incoming,
     route: &Route,
     user: User,
+    id: u64,
 ) -> Result<Response<Body>, ApiError> {
     let catalog = core.catalog();
     let resource = catalog
@@ -49,6 +50,8 @@ pub(crate) async fn serve(
         subresource: route.subresource.clone(),
         user,
         agent: manager_of(incoming.header(&header::USER_AGENT)),
+        request: id,
+        caller: incoming.caller.clone(),
         resource,
     };
     check_verb(&scope, incoming, route)?;

@@ -96,7 +96,7 @@ pub(crate) async fn create(
         } else {
             match scope.core.store.insert(draft(scope, &name, candidate)?) {
                 Ok(stored) => {
-                    scope.core.written(resource, &stored);
+                    scope.written(None, &stored);
                     if definitions::is_definition(resource) {
                         let group = stored.value()["spec"]["group"].as_str().unwrap_or_default().to_owned();
                         Box::pin(definitions::settle(scope, &group)).await;

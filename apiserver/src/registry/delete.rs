@@ -123,7 +123,7 @@ fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Valu
             .replace(stored, draft(scope, &scope.name, marked.clone())?)
         {
             Ok(written) => {
-                scope.core.written(resource, &written);
+                scope.written(Some(stored), &written);
                 last = written;
             }
             Err(_) => return Ok(None),
@@ -135,7 +135,7 @@ fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Valu
     let Ok(revision) = scope.core.store.remove(&last) else {
         return Ok(None);
     };
-    scope.core.removed(resource, &last);
+    scope.removed(&last, revision);
     let mut left = shape::value(resource, &last)?;
     left["metadata"]["resourceVersion"] = revision.to_string().into();
     Ok(Some(gone(resource, &last, left)))

@@ -131,6 +131,8 @@ fn scope(core: &Arc<Core>, manager: &str, resource: &Gvr, namespace: &str, name:
         subresource: String::new(),
         user: User::new(format!("system:{manager}"), ["system:masters"]),
         agent: manager.to_owned(),
+        request: 0,
+        caller: None,
     })
 }
 

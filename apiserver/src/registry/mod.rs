@@ -32,8 +32,10 @@ use std::sync::Arc;
 use self::shape::Shown;
 use crate::access::User;
 use crate::catalog::Catalog;
+use crate::http::log::{Caller, WriteRecord};
 use crate::resource::Resource;
 use crate::server::Core;
+use crate::storage::Stored;
 
 pub(crate) use self::patch::PatchKind;
 
@@ -53,6 +55,10 @@ pub(crate) struct Scope {
     pub(crate) user: User,
     /// The field manager where the request names none.
     pub(crate) agent: String,
+    /// Number of the request in the log; 0 for the server's own controllers.
+    pub(crate) request: u64,
+    /// Who asks, where an in-process client said so.
+    pub(crate) caller: Option<Caller>,
 }
 
 impl Scope {
@@ -63,6 +69,28 @@ impl Scope {
             name: name.to_owned(),
             ..self.clone()
         }
+    }
+
+    /// To be called after every write of an object.
+    fn written(&self, old: Option<&Arc<Stored>>, new: &Arc<Stored>) {
+        self.core.logs.wrote(|| WriteRecord {
+            request: self.request,
+            revision: new.revision,
+            old: old.cloned(),
+            new: Some(Arc::clone(new)),
+        });
+        self.core.written(&self.resource, new);
+    }
+
+    /// To be called after every removal of an object.
+    fn removed(&self, old: &Arc<Stored>, revision: u64) {
+        self.core.logs.wrote(|| WriteRecord {
+            request: self.request,
+            revision,
+            old: Some(Arc::clone(old)),
+            new: None,
+        });
+        self.core.removed(&self.resource, old);
     }
 }
 

@@ -154,10 +154,10 @@ fn finish(
     let resource = &*scope.resource;
     if is_finished(resource, &object) {
         if !options.dry_run {
-            if scope.core.store.remove(stored).is_err() {
+            let Ok(revision) = scope.core.store.remove(stored) else {
                 return Ok(None);
-            }
-            scope.core.removed(resource, stored);
+            };
+            scope.removed(stored, revision);
         }
         return Ok(Some(Shown::Value(object)));
     }
@@ -169,7 +169,7 @@ fn finish(
     }
     match scope.core.store.replace(stored, draft(scope, &scope.name, object)?) {
         Ok(written) => {
-            scope.core.written(resource, &written);
+            scope.written(Some(stored), &written);
             shape::show(resource, &written).map(Some)
         }
         Err(_) => Ok(None),

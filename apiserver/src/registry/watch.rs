@@ -13,8 +13,9 @@ use super::options::integer;
 use super::read::{Selectors, not_a_number, wait_for};
 use super::{Scope, shape};
 use crate::error::{ApiError, Cause};
+use crate::http::log::EventRecord;
 use crate::http::query::Query;
-use crate::storage::{self, Change, Interest, Overflow, Stored, Subscription};
+use crate::storage::{self, Change, Interest, Key, Overflow, Stored, Subscription};
 
 /// Undelivered changes at which a watcher is ended.
 const BACKLOG: usize = 4096;
@@ -208,6 +209,7 @@ impl<F: EventForm> Events<F> {
                 continue;
             }
             let revision = object.revision;
+            self.tell("ADDED", Some(&object.key), revision);
             return Some(self.shown("ADDED", &object, revision));
         }
         if std::mem::take(&mut self.end_of_state) {
@@ -249,10 +251,23 @@ impl<F: EventForm> Events<F> {
             (Some(old), None) => ("DELETED", old),
             (None, None) => return None,
         };
+        self.tell(kind, Some(&object.key), change.revision);
         match self.form.shared() {
             Some(form) => Some(change.frame(kind, form, || self.shown(kind, object, change.revision))),
             None => Some(self.shown(kind, object, change.revision)),
         }
+    }
+
+    /// Every frame that is made is read: it is made when its reader asks for it.
+    fn tell(&self, kind: &'static str, key: Option<&Key>, revision: u64) {
+        self.scope.core.logs.delivered(&EventRecord {
+            caller: self.scope.caller.as_ref(),
+            user: &self.scope.user.name,
+            kind,
+            resource: &self.scope.resource,
+            key,
+            revision,
+        });
     }
 
     /// An event about an object, or an ERROR event where the object cannot be shown.
@@ -275,6 +290,7 @@ impl<F: EventForm> Events<F> {
     }
 
     fn bookmark(&mut self, end_of_state: bool) -> Bytes {
+        self.tell("BOOKMARK", None, self.seen);
         let resource = &self.scope.resource;
         let mut object = json!({
             "kind": resource.kind,

@@ -5,5 +5,6 @@
 mod client;
 mod faults;
 mod lists;
+mod log;
 mod watches;
 mod writes;

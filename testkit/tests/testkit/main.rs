@@ -2,5 +2,6 @@
 
 mod cluster;
 mod replicas;
+mod story;
 mod support;
 mod time;

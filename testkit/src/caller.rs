@@ -1,0 +1,35 @@
+//! Whose request it is, told to the server beside the request.
+
+use std::convert::Infallible;
+
+use http::{Request, Response};
+use kubewright::dev::apiserver::http::body::Body;
+use kubewright::dev::apiserver::http::log::Caller;
+use kubewright::dev::apiserver::server::ApiServer;
+use kubewright::dev::transport;
+use kubewright::kube;
+use tower::{Service, ServiceExt as _};
+
+/// The name of the test's own client in the story.
+pub(crate) const TEST: &str = "test";
+
+/// A transport as [`transport`], whose requests say who makes them.
+pub(crate) fn named(
+    server: &ApiServer,
+    token: &str,
+    name: &str,
+) -> impl Service<Request<kube::client::Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
++ Clone
++ Send
++ 'static {
+    let caller = Caller::new(name);
+    transport(server, token).map_request(move |mut request: Request<kube::client::Body>| {
+        request.extensions_mut().insert(caller.clone());
+        request
+    })
+}
+
+/// A client whose requests say who makes them.
+pub(crate) fn client(server: &ApiServer, token: &str, name: &str) -> kube::Client {
+    kube::Client::new(named(server, token, name), "default")
+}
