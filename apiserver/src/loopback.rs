@@ -13,6 +13,7 @@ use crate::error::ApiError;
 use crate::registry;
 use crate::resource::{Gvr, Resource};
 use crate::server::Core;
+use crate::simulate::kubelet::Scripts;
 use crate::storage::{Change, Interest, Overflow};
 
 /// What happened to an object.
@@ -79,6 +80,12 @@ impl Loopback {
             core: Arc::clone(&self.core),
             manager: name,
         }
+    }
+
+    /// What workloads are told from outside.
+    #[must_use]
+    pub fn scripts(&self) -> &Scripts {
+        &self.core.scripts
     }
 
     /// One object; `namespace` is empty for cluster-scoped kinds.

@@ -25,6 +25,7 @@ use crate::loopback::Loopback;
 use crate::openapi::OpenApi;
 use crate::registry::definitions;
 use crate::resource::Resource;
+use crate::simulate::kubelet::Scripts;
 use crate::storage::{Store, Stored};
 
 pub use crate::http::tls::Tls;
@@ -182,6 +183,7 @@ impl Builder {
             refresh: Mutex::default(),
             logs: RequestLogs::default(),
             requests: AtomicU64::new(0),
+            scripts: Scripts::default(),
             interceptor: RwLock::default(),
             settings,
             clock,
@@ -269,6 +271,12 @@ impl ApiServer {
     /// Tells `observer` of every request, write and watch event from now on.
     pub fn observe(&self, observer: Arc<dyn Observer>) {
         self.core.logs.observe(observer);
+    }
+
+    /// What the pods of simulated workloads are told to do, beside their annotations.
+    #[must_use]
+    pub fn scripts(&self) -> &Scripts {
+        &self.core.scripts
     }
 
     /// The objects.
@@ -369,6 +377,7 @@ pub(crate) struct Core {
     pub(crate) logs: RequestLogs,
     /// How many requests have come in.
     requests: AtomicU64,
+    pub(crate) scripts: Scripts,
     interceptor: RwLock<Option<Arc<dyn Interceptor>>>,
     admin_token: String,
     builtin: Vec<Arc<Resource>>,

@@ -1,10 +1,13 @@
 //! A cluster for one test: an API server in the process, and ways to talk to it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt as _;
 use http::{Method, Request, header};
 use jiff::Timestamp;
+use kubewright::declaration::Declared;
 use kubewright::dev::Installer;
+use kubewright::dev::apiserver::Gvr;
 use kubewright::dev::apiserver::clock::Clock;
 use kubewright::dev::apiserver::server::{ApiServer, Simulate};
 use kubewright::kube;
@@ -30,6 +33,7 @@ pub struct Builder {
     now: Timestamp,
     simulate: Simulate,
     history: Option<usize>,
+    definitions: Vec<Value>,
 }
 
 impl Default for Builder {
@@ -40,6 +44,7 @@ impl Default for Builder {
             now: Timestamp::from_second(START).unwrap_or(Timestamp::UNIX_EPOCH),
             simulate: Simulate::Full,
             history: None,
+            definitions: Vec::new(),
         }
     }
 }
@@ -69,11 +74,35 @@ impl Builder {
         self
     }
 
+    /// Installs a custom kind before anything else happens. Default: none; [`TestCluster::run`] installs the kinds of
+    /// the operator's controllers.
+    ///
+    /// # Panics
+    ///
+    /// When the definition is no JSON, which no derive makes.
+    pub fn crd<K: CustomResourceExt>(mut self) -> Self {
+        let definition = serde_json::to_value(K::crd());
+        self.definitions
+            .push(definition.expect("a CustomResourceDefinition is plain JSON"));
+        self
+    }
+
+    /// Starts the cluster, and an operator in it; see [`TestCluster::run`].
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses the operator's manifests.
+    pub async fn run(self, manager: Manager) -> (TestCluster, Operator) {
+        let cluster = self.start();
+        let operator = cluster.run(manager).await;
+        (cluster, operator)
+    }
+
     /// Starts the cluster: RBAC, OwnerReferencesPermissionEnforcement and every cluster's controllers are on.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, and when the server refuses a definition.
     #[must_use]
     pub fn start(self) -> TestCluster {
         let mut server = ApiServer::builder()
@@ -86,6 +115,9 @@ impl Builder {
             server = server.history(writes);
         }
         let server = server.build();
+        for definition in self.definitions {
+            define(&server, definition);
+        }
         let env = Env::seeded(self.now, self.seed);
         let story = Story::new(env.clone());
         story.introduce(caller::TEST, Role::Test);
@@ -99,6 +131,7 @@ impl Builder {
             env,
             installer: Installer::new(server.clone(), client.clone(), "kubectl"),
             story,
+            operators: Mutex::default(),
             server,
             client,
             controllers,
@@ -116,7 +149,19 @@ struct Inner {
     client: kube::Client,
     installer: Installer,
     story: Story,
+    operators: Mutex<Vec<Known>>,
     controllers: JoinHandle<()>,
+}
+
+/// What is known of an operator that was started in the cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) name: String,
+    /// Its replicas by their names in the story, each with its identity in the Lease.
+    pub(crate) replicas: Vec<(Arc<str>, String)>,
+    pub(crate) declared: Vec<Declared>,
+    /// Namespace and name of its Lease, where its replicas elect a leader.
+    pub(crate) lease: Option<(String, String)>,
 }
 
 impl TestCluster {
@@ -297,6 +342,30 @@ impl TestCluster {
         self.0.env.now()
     }
 
+    /// Remembers a replica that starts, beside the others of its operator.
+    pub(crate) fn learn(&self, replica: Known) {
+        let mut operators = self.0.operators.lock().unwrap_or_else(PoisonError::into_inner);
+        match operators.iter_mut().find(|known| known.name == replica.name) {
+            Some(known) => {
+                known.replicas.extend(replica.replicas);
+                known.declared = replica.declared;
+                known.lease = replica.lease.or(known.lease.take());
+            }
+            None => operators.push(replica),
+        }
+    }
+
+    /// The operators that were started.
+    pub(crate) fn all_known(&self) -> Vec<Known> {
+        self.0.operators.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The operator that a replica is of.
+    pub(crate) fn known(&self, replica: &str) -> Option<Known> {
+        let is_of = |known: &Known| known.replicas.iter().any(|(name, _)| **name == *replica);
+        self.all_known().into_iter().find(is_of)
+    }
+
     /// What happened in this cluster, in order.
     #[must_use]
     pub fn story(&self) -> &Story {
@@ -332,6 +401,17 @@ impl std::fmt::Debug for TestCluster {
         f.debug_struct("TestCluster")
             .field("server", &self.0.server)
             .finish_non_exhaustive()
+    }
+}
+
+/// Installs a definition before anybody can be there to see it.
+fn define(server: &ApiServer, definition: Value) {
+    let definitions = Gvr::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    let loopback = server.loopback();
+    let created = loopback.create(&definitions, "", definition).now_or_never();
+    match created.expect("no webhook is there yet that the server could wait for") {
+        Ok(_) => {}
+        Err(error) => panic!("crd: {}", error.message),
     }
 }
 

@@ -28,18 +28,25 @@
 mod caller;
 mod clock;
 mod cluster;
+mod diff;
 mod failure;
+mod kubectl;
 mod link;
 mod operator;
 mod requests;
 mod story;
 mod wait;
+mod workloads;
+
+pub mod oracles;
 
 pub use cluster::{Builder, TestCluster};
 pub use link::Crash;
 pub use operator::{Operator, OperatorBuilder};
+pub use oracles::{Snapshot, Violation};
 pub use requests::Requests;
 pub use story::{Effect, Entry, EventSeen, Excerpt, RequestMade, Story, What};
+pub use workloads::Workloads;
 
 pub use kubewright::dev::apiserver;
 pub use kubewright::dev::apiserver::http::log::RequestRecord;

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::caller;
 use crate::clock::ReplicaClock;
-use crate::cluster::TestCluster;
+use crate::cluster::{Known, TestCluster};
 use crate::link::{Crash, Link, Wire};
 use crate::requests::Requests;
 
@@ -93,11 +93,22 @@ impl OperatorBuilder {
         }
         let server = self.cluster.server();
         let token = service_account_token(server, NAMESPACE, &name);
+        let user = format!("system:serviceaccount:{NAMESPACE}:{name}");
         let gate = Gate::new();
         let wire = Wire::new(gate.clone(), self.crash);
         let link = Link::new(caller::named(server, &token, &self.replica), wire.clone());
         let client = kube::Client::new(link, NAMESPACE);
         let stop = Shutdown::new();
+        let election = self.options.leader_election.as_ref();
+        self.cluster.learn(Known {
+            name,
+            replicas: vec![(
+                self.replica.as_str().into(),
+                election.map_or_else(|| self.replica.clone(), |election| election.identity.clone()),
+            )],
+            declared: self.manager.declarations().into_iter().cloned().collect(),
+            lease: election.map(|election| (election.namespace.clone(), election.lease.clone())),
+        });
         let shared = self.cluster.env();
         let observer = self.cluster.story().of_replica(&self.replica);
         let clock = ReplicaClock::new(shared.clone());
@@ -105,7 +116,7 @@ impl OperatorBuilder {
         let manager = self.manager.env(env.clone()).observer(observer);
         let task = env.spawn("manager", manager.run(client, self.options, stop.clone()));
         Operator {
-            user: format!("system:serviceaccount:{NAMESPACE}:{name}"),
+            user,
             cluster: self.cluster,
             replica: self.replica,
             wire,

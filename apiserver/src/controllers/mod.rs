@@ -123,6 +123,12 @@ pub trait Controller: Send + Sync + 'static {
     /// Adds the keys that want a look before anything changes. None by default.
     fn start(&self, _queue: &Queue<Self::Key>) {}
 
+    /// Adds keys for causes that are no changes of objects. Runs beside the worker; ends never, and never does anything
+    /// by default.
+    fn listen(&self, _queue: &Queue<Self::Key>) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
+
     /// Whether it looks at writes of an object whose kind is not kept in the cache. Not by default.
     fn wants(&self, _resource: &Resource, _stored: &Stored) -> bool {
         false
@@ -165,6 +171,14 @@ impl<C: Controller> Observer for Worker<C> {
 
 impl<C: Controller> Worker<C> {
     async fn run(self: Arc<Self>) {
+        tokio::select! {
+            biased;
+            () = self.controller.listen(&self.queue) => {}
+            () = self.work() => {}
+        }
+    }
+
+    async fn work(&self) {
         loop {
             let key = self.queue.next().await;
             let result = self.controller.reconcile(&key).await;

@@ -73,6 +73,9 @@ pub struct RequestRecord {
 pub struct WriteRecord {
     /// [`RequestRecord::id`] of the request; 0 for the server's own controllers.
     pub request: u64,
+    /// The client that writes, by the part of its User-Agent before the slash; for the server's own controllers, which
+    /// one. It is the field manager unless the request names another.
+    pub agent: String,
     /// The revision of the change.
     pub revision: u64,
     /// The object before; absent where the write created it.

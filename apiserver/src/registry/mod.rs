@@ -75,6 +75,7 @@ impl Scope {
     fn written(&self, old: Option<&Arc<Stored>>, new: &Arc<Stored>) {
         self.core.logs.wrote(|| WriteRecord {
             request: self.request,
+            agent: self.agent.clone(),
             revision: new.revision,
             old: old.cloned(),
             new: Some(Arc::clone(new)),
@@ -86,6 +87,7 @@ impl Scope {
     fn removed(&self, old: &Arc<Stored>, revision: u64) {
         self.core.logs.wrote(|| WriteRecord {
             request: self.request,
+            agent: self.agent.clone(),
             revision,
             old: Some(Arc::clone(old)),
             new: None,

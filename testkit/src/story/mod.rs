@@ -4,6 +4,7 @@ mod entry;
 mod excerpt;
 mod scribe;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -55,6 +56,8 @@ struct State {
     cast: Vec<(Arc<str>, Role)>,
     /// When a replica last sent something else than a watch or a renewal of its Lease.
     busy: Option<Instant>,
+    /// Field managers of the server's own controllers.
+    controllers: BTreeSet<String>,
 }
 
 /// What a client is in the story.
@@ -197,6 +200,31 @@ impl Story {
 
     pub(crate) fn all_requests(&self) -> Requests {
         Requests::new(self.state().requests.clone())
+    }
+
+    /// Every request that changed something, with who made it.
+    pub(crate) fn effects(&self) -> Vec<(Arc<str>, Role, Arc<RequestMade>)> {
+        let state = self.state();
+        let of = |entry: &Entry| match &entry.what {
+            What::Request(request) if !request.effects.is_empty() => {
+                let role = state.role(&entry.replica);
+                Some((Arc::clone(&entry.replica), role, Arc::clone(request)))
+            }
+            _ => None,
+        };
+        state.entries.iter().filter_map(of).collect()
+    }
+
+    /// Every request of those who play this role.
+    pub(crate) fn requests_of(&self, role: Role) -> Excerpt {
+        let state = self.state();
+        let of = |entry: &&Entry| matches!(entry.what, What::Request(_)) && state.role(&entry.replica) == role;
+        Excerpt::new(state.entries.iter().filter(of).cloned().collect())
+    }
+
+    /// The field managers of the cluster's own controllers.
+    pub(crate) fn controllers(&self) -> BTreeSet<String> {
+        self.state().controllers.clone()
     }
 
     /// When a replica last sent something else than a watch or a renewal of its Lease.

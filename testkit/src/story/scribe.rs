@@ -54,7 +54,11 @@ impl Observer for Scribe {
 impl ServerObserver for Story {
     fn wrote(&self, write: &WriteRecord) {
         if write.request == 0 {
-            // The server's own controllers: seen by the watch events that follow.
+            // The server's own controllers: what they do is seen by the watch events that follow.
+            let mut state = self.state();
+            if !state.controllers.contains(&write.agent) {
+                state.controllers.insert(write.agent.clone());
+            }
             return;
         }
         let effect = Effect {

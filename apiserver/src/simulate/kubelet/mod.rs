@@ -6,9 +6,12 @@
 //! | annotation | meaning |
 //! |---|---|
 //! | `simulate.kubewright.dev/ready` | `never`, or how long after its start the pod becomes ready (`5s`, `300ms`, `1m`); default at once |
-//! | `simulate.kubewright.dev/finish-after` | the containers exit after this long; default never under restartPolicy Always, else after 100 ms |
+//! | `simulate.kubewright.dev/finish-after` | `never`, or how long until the containers exit; default never under restartPolicy Always, else after 100 ms |
 //! | `simulate.kubewright.dev/exit-code` | the exit code they finish with; default 0 |
-//! | `simulate.kubewright.dev/fail` | `image`: the image cannot be pulled (ErrImagePull); `crash`: the containers wait in CrashLoopBackOff |
+//! | `simulate.kubewright.dev/exit-reason` | the reason that they finish with, such as `OOMKilled`; default `Completed` or `Error` |
+//! | `simulate.kubewright.dev/fail` | `image`: the image cannot be pulled (ErrImagePull); `crash`: the containers wait in CrashLoopBackOff; `no`: neither, the default |
+//!
+//! [`Scripts`] tell the same to all pods of a workload from outside, at any time: pods that run do what is new.
 //!
 //! A container that exits is restarted as its pod's restartPolicy says, after a CrashLoopBackOff of 10 s that doubles up
 //! to five minutes. A value that cannot be read counts as the default and is told in an event `InvalidSimulation`.
@@ -21,15 +24,17 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::pods;
-use crate::controllers::kinds::{NODES, PODS};
+use crate::controllers::kinds::{JOBS, NODES, PODS, REPLICA_SETS};
 use crate::controllers::object::{Key, Object};
 use crate::controllers::queue::Queue;
 use crate::controllers::{Controller, Cx, Next, Seen};
 use crate::error::ApiError;
 
 pub use script::Script;
+pub use scripts::Scripts;
 
 mod script;
+mod scripts;
 mod status;
 
 /// Name of the simulated node.
@@ -57,6 +62,8 @@ struct State {
 enum Step {
     Start,
     BecomeReady,
+    BecomeUnready,
+    Crash,
     Finish,
     Restart,
     Vanish,
@@ -78,7 +85,7 @@ impl Kubelet {
 
     /// The next step of a pod and how long it takes, if anything is to happen by itself.
     fn plan(&self, pod: &Value) -> Option<(Step, Duration)> {
-        let script = Script::of(pod);
+        let script = self.script(pod);
         let short = |least: u64| Duration::from_millis(least + self.cx.loopback.clock().next_u64() % least);
         let phase = pod.text("status.phase");
         if pod.text("spec.nodeName").is_empty() || (pods::is_finished(pod) && !pod.is_deleting()) {
@@ -95,6 +102,12 @@ impl Kubelet {
             let delay = status::backoff(pods::restarts(pod));
             return (!script.crashes).then_some((Step::Restart, delay));
         }
+        if script.crashes {
+            return Some((Step::Crash, short(20)));
+        }
+        if pods::is_ready(pod) && script.ready_after.is_none() && script.finish_after.is_none() {
+            return Some((Step::BecomeUnready, short(20)));
+        }
         if !pods::is_ready(pod)
             && let Some(delay) = script.ready_after
             && script.finish_after.is_none_or(|finish| delay < finish)
@@ -110,8 +123,34 @@ impl Kubelet {
         Some((Step::Finish, finish.saturating_sub(spent).max(Duration::from_millis(1))))
     }
 
+    /// What a pod does: as its annotations say, and before them what its workload was told from outside.
+    fn script(&self, pod: &Value) -> Script {
+        let mut script = Script::of(pod);
+        let scripts = self.cx.loopback.scripts();
+        if !scripts.is_empty() {
+            scripts.direct(&mut script, &self.chain(pod));
+        }
+        script
+    }
+
+    /// The pod, its controller, and its controller's controller.
+    fn chain(&self, pod: &Value) -> Vec<Key> {
+        let mut chain = vec![Key::of(pod)];
+        let Some(owner) = pod.controller() else { return chain };
+        let key = Key::new(pod.namespace(), owner.text("name"));
+        let above = [&REPLICA_SETS, &JOBS]
+            .into_iter()
+            .find(|kind| kind.kind == owner.text("kind"))
+            .and_then(|kind| self.cx.cache.get(kind, &key));
+        chain.push(key);
+        if let Some(above) = above.as_ref().and_then(|owner| owner.controller()) {
+            chain.push(Key::new(pod.namespace(), above.text("name")));
+        }
+        chain
+    }
+
     async fn take(&self, step: Step, pod: &Value) -> Result<(), ApiError> {
-        let script = Script::of(pod);
+        let script = self.script(pod);
         let now = self.cx.loopback.clock().now_rfc3339();
         let mut updated = pod.clone();
         match step {
@@ -134,6 +173,11 @@ impl Kubelet {
                 }
             }
             Step::BecomeReady => status::become_ready(&mut updated, &now),
+            Step::BecomeUnready => status::become_unready(&mut updated, &now),
+            Step::Crash => {
+                status::finish(&mut updated, 1, script.exit_reason.as_deref(), false, &now);
+                status::back_off(&mut updated, pods::restarts(pod) + 1, &now);
+            }
             Step::Restart => {
                 status::run_again(&mut updated, &now);
                 if script.ready_after == Some(Duration::ZERO) {
@@ -146,7 +190,8 @@ impl Kubelet {
                     "OnFailure" => script.exit_code != 0,
                     _ => true,
                 };
-                status::finish(&mut updated, script.exit_code, !restarts, &now);
+                let reason = script.exit_reason.as_deref();
+                status::finish(&mut updated, script.exit_code, reason, !restarts, &now);
                 if restarts {
                     status::back_off(&mut updated, pods::restarts(pod) + 1, &now);
                 }
@@ -162,7 +207,7 @@ impl Kubelet {
     async fn remove(&self, pod: &Value, now: &str) -> Result<(), ApiError> {
         if pod.text("spec.restartPolicy") != "Always" && matches!(pod.text("status.phase"), "Pending" | "Running") {
             let mut stopped = pod.clone();
-            status::finish(&mut stopped, 143, true, now);
+            status::finish(&mut stopped, 143, None, true, now);
             self.cx.loopback.update(&PODS.gvr(), Some("status"), stopped).await?;
         }
         let options = json!({
@@ -231,6 +276,17 @@ impl Controller for Kubelet {
 
     fn start(&self, queue: &Queue<Key>) {
         queue.add(Key::new("", NODE));
+    }
+
+    /// What workloads are told changes the plans for all of their pods.
+    async fn listen(&self, queue: &Queue<Key>) {
+        loop {
+            self.cx.loopback.scripts().changed().await;
+            self.state().due.clear();
+            for pod in self.cx.cache.list(&PODS, "") {
+                queue.add(Key::of(&pod));
+            }
+        }
     }
 
     fn observe(&self, seen: &Seen<'_>, queue: &Queue<Key>) {

@@ -19,6 +19,8 @@ pub struct Script {
     pub finish_after: Option<Duration>,
     /// What they exit with.
     pub exit_code: i64,
+    /// Why they exit, such as `OOMKilled`; none for what follows from the exit code.
+    pub exit_reason: Option<String>,
     /// Whether its image cannot be pulled.
     pub fails_to_pull: bool,
     /// Whether its containers crash as soon as they start.
@@ -41,15 +43,19 @@ impl Script {
         let annotations = pod.at("metadata.annotations").and_then(Value::as_object);
         for (key, value) in annotations.into_iter().flatten() {
             let Some(key) = key.strip_prefix(PREFIX) else { continue };
-            let value = value.as_str().unwrap_or("");
-            if !script.read(key, value) {
-                script.problems.push(format!(
-                    "annotation {PREFIX}{key}: {value:?} is not understood; known are ready (never or a duration such as \
-                     5s), finish-after (a duration), exit-code (a number) and fail (image or crash)"
-                ));
-            }
+            script.tell(key, value.as_str().unwrap_or(""));
         }
         script
+    }
+
+    /// Takes in one setting.
+    pub(super) fn tell(&mut self, key: &str, value: &str) {
+        if !self.read(key, value) {
+            self.problems.push(format!(
+                "{PREFIX}{key}: {value:?} is not understood; known are ready and finish-after (never or a duration \
+                 such as 5s), exit-code (a number), exit-reason (a text) and fail (image, crash or no)"
+            ));
+        }
     }
 
     fn read(&mut self, key: &str, value: &str) -> bool {
@@ -59,6 +65,7 @@ impl Script {
                 Some(delay) => self.ready_after = Some(delay),
                 None => return false,
             },
+            ("finish-after", "never") => self.finish_after = None,
             ("finish-after", _) => match duration(value) {
                 Some(delay) => self.finish_after = Some(delay),
                 None => return false,
@@ -67,6 +74,9 @@ impl Script {
                 Ok(code) => self.exit_code = code,
                 Err(_) => return false,
             },
+            ("exit-reason", "") => return false,
+            ("exit-reason", _) => self.exit_reason = Some(value.to_owned()),
+            ("fail", "no") => (self.fails_to_pull, self.crashes) = (false, false),
             ("fail", "image") => self.fails_to_pull = true,
             ("fail", "crash") => self.crashes = true,
             _ => return false,

@@ -45,6 +45,15 @@ pub(super) fn become_ready(pod: &mut Value, now: &str) {
     condition(pod, "ContainersReady", true, "", now);
 }
 
+/// The containers run, and are no longer ready.
+pub(super) fn become_unready(pod: &mut Value, now: &str) {
+    for status in container_statuses(pod) {
+        status["ready"] = false.into();
+    }
+    condition(pod, "Ready", false, "ContainersNotReady", now);
+    condition(pod, "ContainersReady", false, "ContainersNotReady", now);
+}
+
 /// The image of the first container cannot be had.
 pub(super) fn cannot_pull(pod: &mut Value, now: &str) {
     set(pod, "status.hostIP", HOST.into());
@@ -61,8 +70,8 @@ pub(super) fn cannot_pull(pod: &mut Value, now: &str) {
 }
 
 /// The containers exited; `last` ends the pod too.
-pub(super) fn finish(pod: &mut Value, exit_code: i64, last: bool, now: &str) {
-    let reason = if exit_code == 0 { "Completed" } else { "Error" };
+pub(super) fn finish(pod: &mut Value, exit_code: i64, reason: Option<&str>, last: bool, now: &str) {
+    let reason = reason.unwrap_or(if exit_code == 0 { "Completed" } else { "Error" });
     for status in container_statuses(pod) {
         let started = match status.text("state.running.startedAt") {
             "" => now.to_owned(),
