@@ -13,5 +13,6 @@ mod engine_isolation;
 mod engine_manager;
 mod engine_outcomes;
 mod engine_wakeups;
+mod invariants;
 mod leader_handover;
 mod support;
