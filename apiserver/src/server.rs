@@ -1,9 +1,9 @@
 //! The server: what it is made of, how it is configured, and the two ways in (in process and over TLS).
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::controllers;
 use crate::http::body::Body;
 use crate::http::intercept::Interceptor;
+use crate::http::life::Lives;
 use crate::http::log::{Observer, RequestLog, RequestLogs};
 use crate::loopback::Loopback;
 use crate::openapi::OpenApi;
@@ -184,6 +185,7 @@ impl Builder {
             logs: RequestLogs::default(),
             requests: AtomicU64::new(0),
             scripts: Scripts::default(),
+            lives: Arc::default(),
             interceptor: RwLock::default(),
             settings,
             clock,
@@ -302,7 +304,16 @@ impl ApiServer {
         self.core.store.compact();
     }
 
-    /// Ends every open watch, as a restart of the server would.
+    /// Kills the server and starts it again at once, with what it has stored: every connection breaks, requests under
+    /// way end where they stand, carried out or not, and the watch cache starts anew, so that watches cannot go on from
+    /// before. The controllers, which are other processes in a real cluster, live on.
+    pub fn restart(&self) {
+        self.core.store.end_watches();
+        self.core.store.restart_watches();
+        self.core.lives.end();
+    }
+
+    /// Ends every open watch in good order, as a server does that is told to stop.
     pub fn end_watches(&self) {
         self.core.store.end_watches();
     }
@@ -353,16 +364,17 @@ where
     B::Error: fmt::Display + Send,
 {
     type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    /// What a socket would have said: the connection was reset, or refused.
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let core = Arc::clone(&self.core);
-        Box::pin(async move { Ok(crate::http::answer(core, request).await) })
+        Box::pin(crate::http::answer(core, request))
     }
 }
 
@@ -378,6 +390,7 @@ pub(crate) struct Core {
     /// How many requests have come in.
     requests: AtomicU64,
     pub(crate) scripts: Scripts,
+    pub(crate) lives: Arc<Lives>,
     interceptor: RwLock<Option<Arc<dyn Interceptor>>>,
     admin_token: String,
     builtin: Vec<Arc<Resource>>,

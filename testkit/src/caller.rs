@@ -1,6 +1,6 @@
 //! Whose request it is, told to the server beside the request.
 
-use std::convert::Infallible;
+use std::io;
 
 use http::{Request, Response};
 use kubewright::dev::apiserver::http::body::Body;
@@ -18,7 +18,7 @@ pub(crate) fn named(
     server: &ApiServer,
     token: &str,
     name: &str,
-) -> impl Service<Request<kube::client::Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
+) -> impl Service<Request<kube::client::Body>, Response = Response<Body>, Error = io::Error, Future: Send + 'static>
 + Clone
 + Send
 + 'static {

@@ -18,6 +18,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::caller;
+use crate::faults::{Effect, Fault, Faults};
 use crate::operator::{Operator, OperatorBuilder};
 use crate::requests::Requests;
 use crate::story::{Role, Story};
@@ -26,7 +27,7 @@ use crate::story::{Role, Story};
 const START: i64 = 1_767_225_600;
 
 /// Configures a [`TestCluster`]; see each method for its default.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "a builder does nothing until `start`"]
 pub struct Builder {
     seed: u64,
@@ -34,7 +35,11 @@ pub struct Builder {
     simulate: Simulate,
     history: Option<usize>,
     definitions: Vec<Value>,
+    faults: Vec<Inject>,
 }
+
+/// A fault that waits for its cluster.
+type Inject = Arc<dyn Fn(&TestCluster) + Send + Sync>;
 
 impl Default for Builder {
     fn default() -> Self {
@@ -45,6 +50,7 @@ impl Default for Builder {
             simulate: Simulate::Full,
             history: None,
             definitions: Vec::new(),
+            faults: Vec::new(),
         }
     }
 }
@@ -98,6 +104,16 @@ impl Builder {
         (cluster, operator)
     }
 
+    /// Puts a fault into force before anything runs; may be given several times. [`TestCluster::faults`] has their
+    /// handles. Default: none.
+    #[allow(private_bounds, reason = "the two kinds of effects are all there are")]
+    pub fn fault<E: Effect + Send + Sync + 'static>(mut self, fault: Fault<E>) -> Self {
+        self.faults.push(Arc::new(move |cluster| {
+            cluster.inject(fault.clone());
+        }));
+        self
+    }
+
     /// Starts the cluster: RBAC, OwnerReferencesPermissionEnforcement and every cluster's controllers are on.
     ///
     /// # Panics
@@ -122,12 +138,15 @@ impl Builder {
         let story = Story::new(env.clone());
         story.introduce(caller::TEST, Role::Test);
         server.observe(story.of_server());
+        let faults = Faults::new(story.clone(), self.seed);
+        server.intercept(Some(Arc::new(faults.clone())));
         let controllers = tokio::spawn({
             let server = server.clone();
             async move { server.run_controllers().await }
         });
         let client = caller::client(&server, &server.admin_token(), caller::TEST);
-        TestCluster(Arc::new(Inner {
+        let cluster = TestCluster(Arc::new(Inner {
+            faults,
             env,
             installer: Installer::new(server.clone(), client.clone(), "kubectl"),
             story,
@@ -135,7 +154,11 @@ impl Builder {
             server,
             client,
             controllers,
-        }))
+        }));
+        for inject in &self.faults {
+            inject(&cluster);
+        }
+        cluster
     }
 }
 
@@ -144,6 +167,7 @@ impl Builder {
 pub struct TestCluster(Arc<Inner>);
 
 struct Inner {
+    faults: Faults,
     env: Env,
     server: ApiServer,
     client: kube::Client,
@@ -178,6 +202,10 @@ impl TestCluster {
     #[must_use]
     pub fn start() -> Self {
         Self::builder().start()
+    }
+
+    pub(crate) fn faults_in_force(&self) -> &Faults {
+        &self.0.faults
     }
 
     /// The test's own client: its reads leave no line in the story.
@@ -387,6 +415,18 @@ impl TestCluster {
             .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default())
             .map_err(kube::Error::HttpError)?;
         self.0.client.request(request).await
+    }
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder")
+            .field("seed", &self.seed)
+            .field("now", &self.now)
+            .field("simulate", &self.simulate)
+            .field("history", &self.history)
+            .field("faults", &self.faults.len())
+            .finish()
     }
 }
 

@@ -25,11 +25,13 @@
 //! The helpers panic with a message for people when what they wait for does not come, since a test is where they are
 //! called.
 
+mod actor;
 mod caller;
 mod clock;
 mod cluster;
 mod diff;
 mod failure;
+mod faults;
 mod kubectl;
 mod link;
 mod operator;
@@ -40,7 +42,9 @@ mod workloads;
 
 pub mod oracles;
 
+pub use actor::Actor;
 pub use cluster::{Builder, TestCluster};
+pub use faults::{Delay, Events, Fault, FaultHandle, OnRequest, OnWatch, RemovedKind, Verb, Withdrawn};
 pub use link::Crash;
 pub use operator::{Operator, OperatorBuilder};
 pub use oracles::{Snapshot, Violation};

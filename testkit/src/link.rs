@@ -1,6 +1,7 @@
 //! The wire between a replica and the server, which a test can hold or cut.
 
-use std::convert::Infallible;
+use std::fmt;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +15,8 @@ use kubewright::env::{Gate, Held, Run};
 use kubewright::kube;
 use tower::{Service, ServiceExt as _};
 
+use crate::story::Story;
+
 /// Where a replica dies. Writes are counted from 1; those to Leases and events do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
@@ -23,22 +26,34 @@ pub enum Crash {
     AfterWrite(u64),
 }
 
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeforeWrite(number) => write!(f, "crash before write {number}"),
+            Self::AfterWrite(number) => write!(f, "crash after write {number}"),
+        }
+    }
+}
+
 /// One replica's wire: its gate, which its tasks stand behind too, and the network.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Wire {
     gate: Gate,
     /// Paused while the network loses every packet of the replica.
     network: Gate,
     writes: AtomicU64,
     crash: Option<Crash>,
+    story: Story,
 }
 
 impl Wire {
-    pub(crate) fn new(gate: Gate, crash: Option<Crash>) -> Arc<Self> {
+    pub(crate) fn new(gate: Gate, crash: Option<Crash>, story: Story) -> Arc<Self> {
         Arc::new(Self {
             gate,
+            network: Gate::new(),
+            writes: AtomicU64::new(0),
             crash,
-            ..Self::default()
+            story,
         })
     }
 
@@ -58,6 +73,14 @@ impl Wire {
 
     pub(crate) fn writes(&self) -> u64 {
         self.writes.load(Ordering::SeqCst)
+    }
+
+    /// Kills the replica if it crashes there.
+    fn crash_at(&self, point: Crash, what: &str) {
+        if self.crash == Some(point) {
+            self.gate.kill();
+            self.story.fault(&point.to_string(), what);
+        }
     }
 
     /// Returns while packets pass and the replica can handle them.
@@ -83,17 +106,17 @@ impl<S> Link<S> {
 
 impl<S, B> Service<Request<kube::client::Body>> for Link<S>
 where
-    S: Service<Request<kube::client::Body>, Response = Response<B>, Error = Infallible, Future: Send + 'static>
+    S: Service<Request<kube::client::Body>, Response = Response<B>, Error = io::Error, Future: Send + 'static>
         + Clone
         + Send
         + 'static,
     B: Body<Data = Bytes> + Send + 'static,
 {
     type Response = Response<Gated<B>>;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Self::Response>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.inner.poll_ready(cx)
     }
 
@@ -106,13 +129,14 @@ where
             } else {
                 0
             };
-            if number > 0 && wire.crash == Some(Crash::BeforeWrite(number)) {
-                wire.gate.kill();
+            let what = format!("{} {}", request.method(), request.uri().path());
+            if number > 0 {
+                wire.crash_at(Crash::BeforeWrite(number), &what);
                 wire.passed().await;
             }
             let answer = inner.oneshot(request).await;
-            if number > 0 && wire.crash == Some(Crash::AfterWrite(number)) {
-                wire.gate.kill();
+            if number > 0 {
+                wire.crash_at(Crash::AfterWrite(number), &what);
             }
             wire.passed().await;
             answer.map(|response| response.map(|body| Gated::new(body, &wire)))

@@ -95,7 +95,7 @@ impl OperatorBuilder {
         let token = service_account_token(server, NAMESPACE, &name);
         let user = format!("system:serviceaccount:{NAMESPACE}:{name}");
         let gate = Gate::new();
-        let wire = Wire::new(gate.clone(), self.crash);
+        let wire = Wire::new(gate.clone(), self.crash, self.cluster.story().clone());
         let link = Link::new(caller::named(server, &token, &self.replica), wire.clone());
         let client = kube::Client::new(link, NAMESPACE);
         let stop = Shutdown::new();
@@ -169,6 +169,10 @@ impl Operator {
     #[must_use]
     pub fn user(&self) -> &str {
         &self.user
+    }
+
+    pub(crate) fn cluster(&self) -> &TestCluster {
+        &self.cluster
     }
 
     /// The replica's name.

@@ -1,15 +1,17 @@
 //! From a request to what serves it.
 
+use std::future::pending;
+use std::io;
 use std::sync::Arc;
 
 use http::{HeaderValue, Method, Response, header};
 
 use super::accept;
-use super::body::Body;
+use super::body::{self, Body};
 use super::guard;
 use super::health;
 use super::incoming::Incoming;
-use super::intercept::Verdict;
+use super::intercept::{Interceptor, Verdict};
 use super::log::RequestRecord;
 use super::resource;
 use super::respond;
@@ -17,14 +19,18 @@ use super::route::Route;
 use crate::access::User;
 use crate::discovery::{self, Ask};
 use crate::error::ApiError;
+use crate::registry::sight::Sight;
 use crate::server::Core;
 
 /// Answers a request that was read.
-pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> Response<Body> {
+///
+/// # Errors
+/// An interceptor breaks the connection.
+pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> io::Result<Response<Body>> {
     let media = accept::for_errors(&incoming.accept());
     let Some(route) = Route::parse(incoming.method.as_str(), &incoming.path, &incoming.query) else {
         let error = ApiError::bad_request(format!("the path {:?} has a malformed escape", incoming.path));
-        return respond::error(&error, media);
+        return Ok(respond::error(&error, media));
     };
     let id = core.next_request();
     let mut name = String::new();
@@ -46,40 +52,82 @@ pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> Response<Body
         query: incoming.query_text.clone(),
         code,
     };
-    let mut answer = match (admitted, &interceptor) {
-        (Ok(user), Some(interceptor)) => match interceptor.before(&record(&name, 0)).await {
-            Verdict::Pass => serve(&core, &incoming, &route, user, id).await,
-            Verdict::Answer(error) => Err(*error),
-        },
-        (Ok(user), None) => serve(&core, &incoming, &route, user, id).await,
+    let answer = match (admitted, &interceptor) {
+        (Ok(user), Some(interceptor)) => {
+            let mut record = record(&name, 0);
+            if record.name.is_empty() && record.verb == "create" {
+                record.name = incoming.name_in_body();
+            }
+            match interceptor.before(&record).await {
+                Verdict::Pass => {
+                    let asked = Asked {
+                        user,
+                        id,
+                        sight: Sight::of(&**interceptor, &record),
+                    };
+                    serve(&core, &incoming, &route, asked).await
+                }
+                Verdict::Answer(error) => Err(*error),
+                Verdict::Cut => return Err(body::reset()),
+                Verdict::Refuse => return Err(body::refused()),
+                Verdict::Lose => return pending().await,
+            }
+        }
+        (Ok(user), None) => serve(&core, &incoming, &route, Asked::plainly(user, id)).await,
         (Err(error), _) => Err(error),
     };
+    let mut response = answer.unwrap_or_else(|error| respond::error(&error, media));
+    let mut verdict = Verdict::Pass;
     if let Some(interceptor) = &interceptor {
-        let code = answer
-            .as_ref()
-            .map_or_else(|error| error.code, |response| response.status().as_u16());
-        if let Verdict::Answer(error) = interceptor.after(&record(&name, code)).await {
-            answer = Err(*error);
+        verdict = interceptor.after(&record(&name, response.status().as_u16())).await;
+        if let Verdict::Answer(error) = &verdict {
+            response = respond::error(error, media);
         }
     }
-    let mut response = answer.unwrap_or_else(|error| respond::error(&error, media));
     response
         .headers_mut()
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-cache, private"));
-    core.logs.tell(|| record(&name, response.status().as_u16()));
-    response
+    let answered = matches!(verdict, Verdict::Pass | Verdict::Answer(_));
+    let code = if answered { response.status().as_u16() } else { 0 };
+    core.logs.tell(|| record(&name, code));
+    match verdict {
+        Verdict::Pass | Verdict::Answer(_) => Ok(response),
+        Verdict::Cut | Verdict::Refuse => Err(body::reset()),
+        Verdict::Lose => pending().await,
+    }
 }
 
-async fn serve(
-    core: &Arc<Core>,
-    incoming: &Incoming,
-    route: &Route,
-    user: User,
-    id: u64,
-) -> Result<Response<Body>, ApiError> {
+/// Who asks, as which request, and how much of what was written the answer may show.
+pub(crate) struct Asked {
+    pub(crate) user: User,
+    pub(crate) id: u64,
+    pub(crate) sight: Sight,
+}
+
+impl Asked {
+    fn plainly(user: User, id: u64) -> Self {
+        Self {
+            user,
+            id,
+            sight: Sight::default(),
+        }
+    }
+}
+
+impl Sight {
+    fn of(interceptor: &dyn Interceptor, record: &RequestRecord) -> Self {
+        match record.verb.as_str() {
+            "list" => Self::of_list(interceptor.list(record)),
+            "watch" => interceptor.watch(record).map(Self::of_watch).unwrap_or_default(),
+            _ => Self::default(),
+        }
+    }
+}
+
+async fn serve(core: &Arc<Core>, incoming: &Incoming, route: &Route, asked: Asked) -> Result<Response<Body>, ApiError> {
     if route.is_resource {
-        return Box::pin(resource::serve(core, incoming, route, user, id)).await;
+        return Box::pin(resource::serve(core, incoming, route, asked)).await;
     }
     let path = incoming.path.strip_suffix('/').unwrap_or(&incoming.path);
     let plain = "text/plain; charset=utf-8";

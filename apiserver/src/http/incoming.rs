@@ -65,6 +65,23 @@ impl Incoming {
         self.body.as_ref().map_err(Clone::clone)
     }
 
+    /// `metadata.name` of the object in the body; empty where it has none, or is no JSON.
+    pub(crate) fn name_in_body(&self) -> String {
+        #[derive(Default, serde::Deserialize)]
+        #[serde(default)]
+        struct Named {
+            metadata: Metadata,
+        }
+        #[derive(Default, serde::Deserialize)]
+        #[serde(default)]
+        struct Metadata {
+            name: String,
+        }
+        let body = self.body.as_deref().unwrap_or_default();
+        let named: Named = serde_json::from_slice(body).unwrap_or_default();
+        named.metadata.name
+    }
+
     /// A header as text; empty if it is missing or no text.
     pub(crate) fn header(&self, name: &header::HeaderName) -> &str {
         self.headers

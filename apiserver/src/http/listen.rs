@@ -57,16 +57,17 @@ async fn connection(
     let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await else {
         return;
     };
+    let life = core.lives.present();
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     builder.http2().timer(TokioTimer::new());
     let service = service_fn(move |request| {
         let core = Arc::clone(&core);
-        async move { Ok::<_, std::convert::Infallible>(super::answer(core, request).await) }
+        async move { super::answer(core, request).await }
     });
     let connection = builder
         .serve_connection_with_upgrades(TokioIo::new(stream), service)
         .into_owned();
     // A client that goes away or speaks nonsense is its own affair.
-    let _ = watcher.watch(connection).await;
+    let _ = life.within(watcher.watch(connection)).await;
 }

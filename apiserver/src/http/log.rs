@@ -64,7 +64,7 @@ pub struct RequestRecord {
     pub path: String,
     /// The request's query, as it was sent, without its question mark.
     pub query: String,
-    /// HTTP status code of the answer.
+    /// HTTP status code of the answer; 0 where the request was carried out and no answer came.
     pub code: u16,
 }
 

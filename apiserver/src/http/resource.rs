@@ -7,13 +7,12 @@ use http::{Method, Response, header};
 
 use super::accept::{self, Accepted, Form, Media, Offer};
 use super::body::Body;
-use super::dispatch::no_such_path;
+use super::dispatch::{Asked, no_such_path};
 use super::events::{PartialEvents, ProtobufEvents, TableEvents};
 use super::incoming::Incoming;
 use super::query::Query;
 use super::respond;
 use super::route::Route;
-use crate::access::User;
 use crate::error::ApiError;
 use crate::registry::options::{DeleteOptions, WriteOptions};
 use crate::registry::watch::{EventForm, Plain, Watch};
@@ -29,8 +28,7 @@ pub(crate) async fn serve(
     core: &Arc<Core>,
     incoming: &Incoming,
     route: &Route,
-    user: User,
-    id: u64,
+    asked: Asked,
 ) -> Result<Response<Body>, ApiError> {
     let catalog = core.catalog();
     let resource = catalog
@@ -48,10 +46,11 @@ pub(crate) async fn serve(
         },
         name: route.name.clone(),
         subresource: route.subresource.clone(),
-        user,
+        user: asked.user,
         agent: manager_of(incoming.header(&header::USER_AGENT)),
-        request: id,
+        request: asked.id,
         caller: incoming.caller.clone(),
+        sight: asked.sight,
         resource,
     };
     check_verb(&scope, incoming, route)?;

@@ -270,6 +270,7 @@ fn json_list(scope: &Scope, incoming: &Incoming, list: List) -> Result<Response<
         }
         Some(Bytes::from(piece))
     });
+    let pieces = pieces.map(Ok);
     let mut response = text(200, "application/json", Bytes::new());
     *response.body_mut() = Body::frames(futures::stream::iter(pieces));
     Ok(response)

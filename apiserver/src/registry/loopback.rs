@@ -8,6 +8,7 @@ use super::decode::{self, Body};
 use super::options::{DeleteOptions, FieldValidation, WriteOptions};
 use super::read;
 use super::shape;
+use super::sight::Sight;
 use super::{PatchKind, Scope, pods};
 use crate::access::User;
 use crate::error::ApiError;
@@ -133,6 +134,7 @@ fn scope(core: &Arc<Core>, manager: &str, resource: &Gvr, namespace: &str, name:
         agent: manager.to_owned(),
         request: 0,
         caller: None,
+        sight: Sight::default(),
     })
 }
 

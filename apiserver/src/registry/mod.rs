@@ -10,6 +10,7 @@ pub(crate) mod create;
 pub(crate) mod decode;
 pub(crate) mod definitions;
 pub(crate) mod delete;
+mod events;
 pub(crate) mod fields;
 pub(crate) mod labels;
 pub(crate) mod loopback;
@@ -21,6 +22,7 @@ pub(crate) mod pods;
 pub(crate) mod read;
 pub(crate) mod scale;
 pub(crate) mod shape;
+pub(crate) mod sight;
 pub(crate) mod special;
 pub(crate) mod strategy;
 pub(crate) mod traits;
@@ -30,6 +32,7 @@ pub(crate) mod watch;
 use std::sync::Arc;
 
 use self::shape::Shown;
+use self::sight::Sight;
 use crate::access::User;
 use crate::catalog::Catalog;
 use crate::http::log::{Caller, WriteRecord};
@@ -59,9 +62,20 @@ pub(crate) struct Scope {
     pub(crate) request: u64,
     /// Who asks, where an in-process client said so.
     pub(crate) caller: Option<Caller>,
+    /// How much of what was written is shown where the newest state is not asked for.
+    pub(crate) sight: Sight,
 }
 
 impl Scope {
+    /// The last revision that is shown where the newest state is not asked for.
+    pub(crate) fn shown(&self) -> u64 {
+        let present = self.core.store.revision();
+        match &self.sight.horizon {
+            Some(horizon) => present.min(horizon.revision()),
+            None => present,
+        }
+    }
+
     /// The same request for another object of the resource.
     pub(crate) fn named(&self, namespace: &str, name: &str) -> Self {
         Self {

@@ -13,7 +13,6 @@ use super::shape;
 use super::{Outcome, Scope};
 use crate::error::{ApiError, Cause};
 use crate::http::query::Query;
-use crate::server::Core;
 use crate::storage::{self, Expired, Stored, View};
 
 /// How long a read waits for a revision that is not reached yet.
@@ -26,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) async fn get(scope: &Scope, query: &Query) -> Result<Outcome, ApiError> {
     if let Some(text) = query.given("resourceVersion") {
         let revision = text.parse().map_err(|_| ApiError::new(500, "", not_a_number(text)))?;
-        wait_for(&scope.core, revision).await?;
+        wait_for(scope, revision).await?;
     }
     let stored = find(scope)?;
     shape::show(&scope.resource, &stored).map(Outcome::ok)
@@ -127,14 +126,18 @@ pub(crate) async fn list(scope: &Scope, query: &Query) -> Result<List, ApiError>
     let store = &scope.core.store;
     let name = &scope.resource.stored_under;
     if matches!(resource_version, "" | "0") {
-        let view = store.view(name, namespace);
+        let view = if resource_version.is_empty() {
+            store.view(name, namespace)
+        } else {
+            seen(scope, namespace)?
+        };
         let limit = limit.filter(|_| resource_version.is_empty());
         return Ok(page(view, None, limit, &selectors, namespace.is_none()));
     }
     let revision: u64 = resource_version
         .parse()
         .map_err(|_| ApiError::bad_request(format!("invalid resource version: {}", not_a_number(resource_version))))?;
-    wait_for(&scope.core, revision).await?;
+    wait_for(scope, revision).await?;
     let exact = match query.get("resourceVersionMatch").unwrap_or_default() {
         "Exact" => true,
         "NotOlderThan" => false,
@@ -143,22 +146,37 @@ pub(crate) async fn list(scope: &Scope, query: &Query) -> Result<List, ApiError>
     let view = if exact {
         store.view_at(name, namespace, revision).map_err(|_| too_old_list())?
     } else {
-        store.view(name, namespace)
+        seen(scope, namespace)?
     };
     Ok(page(view, None, limit, &selectors, namespace.is_none()))
 }
 
-/// Waits, for a while, until the server has reached a revision.
+/// The objects of a collection as far as the request is shown them.
+fn seen(scope: &Scope, namespace: Option<&str>) -> Result<View, ApiError> {
+    let (store, name) = (&scope.core.store, &scope.resource.stored_under);
+    match &scope.sight.horizon {
+        Some(horizon) => store.view_within(name, namespace, horizon).map_err(|_| too_old_list()),
+        None => Ok(store.view(name, namespace)),
+    }
+}
+
+/// Waits, for a while, until the request is shown a revision.
 ///
 /// # Errors
-/// 504 when it has not.
-pub(crate) async fn wait_for(core: &Core, revision: u64) -> Result<(), ApiError> {
-    if core.store.revision() >= revision {
+/// 504 when it is not.
+pub(crate) async fn wait_for(scope: &Scope, revision: u64) -> Result<(), ApiError> {
+    if scope.shown() >= revision {
         return Ok(());
     }
-    tokio::time::timeout(PATIENCE, core.store.reached(revision))
+    let reached = async {
+        scope.core.store.reached(revision).await;
+        if let Some(horizon) = &scope.sight.horizon {
+            horizon.beyond(revision.saturating_sub(1)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, reached)
         .await
-        .map_err(|_| ApiError::revision_too_large(revision, core.store.revision()))
+        .map_err(|_| ApiError::revision_too_large(revision, scope.shown()))
 }
 
 /// What Go says of a resourceVersion that is no number.

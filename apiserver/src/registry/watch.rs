@@ -1,21 +1,22 @@
 //! Watches: the state, the changes after it, bookmarks, an orderly end.
 
+use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use std::vec;
 
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
+use super::events::Events;
 use super::options::integer;
 use super::read::{Selectors, not_a_number, wait_for};
 use super::{Scope, shape};
 use crate::error::{ApiError, Cause};
-use crate::http::log::EventRecord;
 use crate::http::query::Query;
-use crate::storage::{self, Change, Interest, Key, Overflow, Stored, Subscription};
+use crate::storage::{self, Interest, Overflow, Stored};
 
 /// Undelivered changes at which a watcher is ended.
 const BACKLOG: usize = 4096;
@@ -79,8 +80,10 @@ pub(crate) struct Watch<F> {
 }
 
 enum Start {
-    /// The state, then what follows it.
+    /// The newest state, then what follows it.
     State,
+    /// Any state, then what follows it.
+    AnyState,
     /// The state once the server has reached a revision.
     StateFrom(u64),
     /// What comes after a revision.
@@ -108,9 +111,10 @@ impl<F: EventForm> Watch<F> {
             text => text.parse().map_err(|_| ApiError::new(500, "", not_a_number(text)))?,
         };
         let start = match (asked, unset) {
-            (Some(true) | None, true) => Start::State,
+            (Some(true) | None, true) if text.is_empty() => Start::State,
+            (Some(true) | None, true) => Start::AnyState,
             (Some(true), false) => Start::StateFrom(revision),
-            (Some(false), true) => Start::After(scope.core.store.revision()),
+            (Some(false), true) => Start::After(scope.shown()),
             (_, false) => Start::After(revision),
         };
         let seconds = timeout
@@ -133,13 +137,13 @@ impl<F: EventForm> Watch<F> {
     /// too far behind.
     ///
     /// A revision that history no longer reaches, or that the server does not reach in time, is an ERROR event.
-    pub(crate) async fn stream(self) -> impl Stream<Item = Bytes> + Send + use<F> {
+    pub(crate) async fn stream(self) -> impl Stream<Item = io::Result<Bytes>> + Send + use<F> {
         let error_only = |error: ApiError| {
             let status = error.to_status().to_string();
-            futures::stream::iter([self.form.frame("ERROR", status.into())]).left_stream()
+            futures::stream::iter([Ok(self.form.frame("ERROR", status.into()))]).left_stream()
         };
         if let Start::StateFrom(revision) = self.start
-            && let Err(error) = wait_for(&self.scope.core, revision).await
+            && let Err(error) = wait_for(&self.scope, revision).await
         {
             return error_only(error);
         }
@@ -148,25 +152,43 @@ impl<F: EventForm> Watch<F> {
         let interest = interest(scope, &self.selectors);
         let namespace = (!scope.namespace.is_empty()).then_some(scope.namespace.as_str());
         let overflow = Overflow::End(BACKLOG);
-        let (state, after, changes) = match self.start {
-            Start::After(revision) => match store.subscribe(interest, revision, overflow) {
-                Ok(changes) => (None, revision, changes),
-                Err(_) => {
-                    let message = format!("too old resource version: {revision} ({})", store.revision());
-                    return error_only(ApiError::new(410, "Expired", message));
-                }
+        let too_old = |revision: u64| {
+            let message = format!("too old resource version: {revision} ({})", store.revision());
+            error_only(ApiError::new(410, "Expired", message))
+        };
+        let horizon = scope.sight.horizon.as_ref();
+        if let Some(horizon) = horizon {
+            store.keep_for(horizon);
+        }
+        let name = &scope.resource.stored_under;
+        // A list of the newest state ends once everything is shown that was written when it was asked for.
+        let newest = if matches!(self.start, Start::State) {
+            store.revision()
+        } else {
+            0
+        };
+        let (state, after, changes) = match (&self.start, horizon) {
+            (Start::After(revision), _) => match store.follow(interest, *revision, horizon, overflow) {
+                Ok(changes) => (None, *revision, changes),
+                Err(_) => return too_old(*revision),
             },
-            Start::State | Start::StateFrom(_) => {
-                let (view, changes) =
-                    store.view_and_subscribe(&scope.resource.stored_under, namespace, interest, overflow);
+            (_, None) => {
+                let (view, changes) = store.view_and_subscribe(name, namespace, interest, overflow);
                 (Some(view.objects), view.revision, changes)
             }
+            (_, Some(horizon)) => match store.view_within_and_subscribe(name, namespace, horizon, interest, overflow) {
+                Ok((view, changes)) => (Some(view.objects), view.revision, changes),
+                Err(_) => return too_old(horizon.revision()),
+            },
         };
         let now = Instant::now();
         let stream = Events {
-            end_of_state: state.is_some() && self.bookmarks,
+            end_of_state: (state.is_some() && self.bookmarks).then_some(newest.max(after)),
             state: state.unwrap_or_default().into_iter(),
             changes,
+            held: None,
+            outbox: VecDeque::new(),
+            over: false,
             seen: after,
             after,
             next_bookmark: next_bookmark(now, self.deadline),
@@ -184,127 +206,6 @@ impl<F: EventForm> Watch<F> {
     }
 }
 
-struct Events<F> {
-    scope: Scope,
-    selectors: Selectors,
-    form: F,
-    /// The part of the state that has not been sent.
-    state: vec::IntoIter<Arc<Stored>>,
-    /// Whether a bookmark has to say that the state is complete.
-    end_of_state: bool,
-    changes: Subscription,
-    /// Changes up to here are not wanted.
-    after: u64,
-    /// Everything up to here has been looked at.
-    seen: u64,
-    bookmarks: bool,
-    next_bookmark: Option<Instant>,
-    deadline: Instant,
-}
-
-impl<F: EventForm> Events<F> {
-    async fn next(&mut self) -> Option<Bytes> {
-        for object in self.state.by_ref() {
-            if !self.selectors.matches(&object) {
-                continue;
-            }
-            let revision = object.revision;
-            self.tell("ADDED", Some(&object.key), revision);
-            return Some(self.shown("ADDED", &object, revision));
-        }
-        if std::mem::take(&mut self.end_of_state) {
-            return Some(self.bookmark(true));
-        }
-        loop {
-            tokio::select! {
-                biased;
-                change = self.changes.next() => {
-                    let change = change?;
-                    self.seen = self.seen.max(change.revision);
-                    if let Some(frame) = self.event(&change) {
-                        return Some(frame);
-                    }
-                }
-                () = sleep_until(self.deadline) => return None,
-                () = sleep_until(self.next_bookmark.unwrap_or(self.deadline)), if self.next_bookmark.is_some() => {
-                    self.next_bookmark = next_bookmark(Instant::now(), self.deadline);
-                    if self.bookmarks && self.caught_up() {
-                        return Some(self.bookmark(false));
-                    }
-                }
-            }
-        }
-    }
-
-    /// The event that a change is to this watcher, if it is one.
-    fn event(&mut self, change: &Arc<Change>) -> Option<Bytes> {
-        let key = &change.object()?.key;
-        let elsewhere = !self.scope.namespace.is_empty() && *key.namespace != *self.scope.namespace;
-        if change.revision <= self.after || elsewhere {
-            return None;
-        }
-        let before = change.old.as_ref().filter(|old| self.selectors.matches(old));
-        let now = change.new.as_ref().filter(|new| self.selectors.matches(new));
-        let (kind, object) = match (before, now) {
-            (None, Some(new)) => ("ADDED", new),
-            (Some(_), Some(new)) => ("MODIFIED", new),
-            (Some(old), None) => ("DELETED", old),
-            (None, None) => return None,
-        };
-        self.tell(kind, Some(&object.key), change.revision);
-        match self.form.shared() {
-            Some(form) => Some(change.frame(kind, form, || self.shown(kind, object, change.revision))),
-            None => Some(self.shown(kind, object, change.revision)),
-        }
-    }
-
-    /// Every frame that is made is read: it is made when its reader asks for it.
-    fn tell(&self, kind: &'static str, key: Option<&Key>, revision: u64) {
-        self.scope.core.logs.delivered(&EventRecord {
-            caller: self.scope.caller.as_ref(),
-            user: &self.scope.user.name,
-            kind,
-            resource: &self.scope.resource,
-            key,
-            revision,
-        });
-    }
-
-    /// An event about an object, or an ERROR event where the object cannot be shown.
-    fn shown(&mut self, kind: &str, object: &Stored, revision: u64) -> Bytes {
-        match self.form.object(&self.scope, object, revision) {
-            Ok(text) => self.form.frame(kind, text),
-            Err(error) => self.form.frame("ERROR", error.to_status().to_string().into()),
-        }
-    }
-
-    /// Whether every change up to the present has been looked at; then the present is what a bookmark may name.
-    fn caught_up(&mut self) -> bool {
-        // Changes are queued before their revision can be read here, so an empty queue after reading it means that
-        // nothing up to it is outstanding.
-        let present = self.scope.core.store.revision();
-        if self.changes.is_idle() {
-            self.seen = self.seen.max(present);
-        }
-        self.seen >= self.after
-    }
-
-    fn bookmark(&mut self, end_of_state: bool) -> Bytes {
-        self.tell("BOOKMARK", None, self.seen);
-        let resource = &self.scope.resource;
-        let mut object = json!({
-            "kind": resource.kind,
-            "apiVersion": resource.api_version(),
-            "metadata": { "resourceVersion": self.seen.to_string() },
-        });
-        if end_of_state {
-            object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
-        }
-        let text = self.form.bookmark(&self.scope, object);
-        self.form.frame("BOOKMARK", text)
-    }
-}
-
 fn json_frame(kind: &str, object: &[u8]) -> Bytes {
     let mut frame = Vec::with_capacity(object.len() + 32);
     frame.extend_from_slice(b"{\"type\":\"");
@@ -316,7 +217,7 @@ fn json_frame(kind: &str, object: &[u8]) -> Bytes {
 }
 
 /// Every minute, and shortly before the end.
-fn next_bookmark(now: Instant, deadline: Instant) -> Option<Instant> {
+pub(super) fn next_bookmark(now: Instant, deadline: Instant) -> Option<Instant> {
     let last = deadline.checked_sub(BOOKMARK_BEFORE_END).filter(|last| *last > now);
     let regular = now + BOOKMARK_EVERY;
     match last {

@@ -21,7 +21,10 @@ pub(super) type Then = BTreeMap<(Arc<str>, Arc<str>), Option<Arc<Stored>>>;
 pub(super) struct History {
     records: VecDeque<Record>,
     limit: usize,
+    /// The oldest revision that can be asked for.
     floor: u64,
+    /// The oldest revision that the records reach back to; lower than the floor where a horizon needs them.
+    kept: u64,
 }
 
 #[derive(Debug)]
@@ -43,21 +46,35 @@ impl History {
             records: VecDeque::new(),
             limit,
             floor,
+            kept: floor,
         }
     }
 
-    pub(super) fn record(&mut self, revision: u64, old: Option<Arc<Stored>>, new: Option<Arc<Stored>>) {
+    /// Adds a write. Records that are too many go, but for those that somebody needs who is shown `needed`.
+    pub(super) fn record(
+        &mut self,
+        revision: u64,
+        old: Option<Arc<Stored>>,
+        new: Option<Arc<Stored>>,
+        needed: impl FnOnce() -> u64,
+    ) {
         self.records.push_back(Record { revision, old, new });
-        while self.records.len() > self.limit {
-            if let Some(record) = self.records.pop_front() {
-                self.floor = record.revision;
-            }
+        if let Some(beyond) = self.records.len().checked_sub(self.limit + 1) {
+            self.floor = self.floor.max(self.records[beyond].revision);
+            self.drop_up_to(self.floor.min(needed()));
         }
     }
 
-    pub(super) fn forget(&mut self, up_to: u64) {
-        self.records.clear();
+    pub(super) fn forget(&mut self, up_to: u64, needed: u64) {
         self.floor = up_to;
+        self.drop_up_to(up_to.min(needed));
+    }
+
+    fn drop_up_to(&mut self, revision: u64) {
+        while let Some(record) = self.records.front().filter(|record| record.revision <= revision) {
+            self.kept = record.revision;
+            self.records.pop_front();
+        }
     }
 
     pub(super) fn check(&self, asked: u64) -> Result<(), Expired> {
@@ -71,21 +88,32 @@ impl History {
         }
     }
 
-    /// What happened after `from`, oldest first, to the objects that `wanted` picks.
-    pub(super) fn since(&self, from: u64, wanted: impl Fn(&Stored) -> bool) -> Result<Vec<Arc<Change>>, Expired> {
-        self.check(from)?;
+    /// As [`History::check`], for those whom a horizon shows what nobody else can ask for any more.
+    pub(super) fn check_kept(&self, asked: u64) -> Result<(), Expired> {
+        if asked < self.kept {
+            Err(Expired {
+                asked,
+                oldest: self.kept,
+            })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What happened after `from`, oldest first, to the objects that `wanted` picks. Reaches as far back as there are
+    /// records.
+    pub(super) fn since(&self, from: u64, wanted: impl Fn(&Stored) -> bool) -> Vec<Arc<Change>> {
         let first = self.records.partition_point(|record| record.revision <= from);
-        Ok(self
-            .records
+        self.records
             .range(first..)
             .filter(|record| record.object().is_some_and(|object| wanted(object)))
             .map(|record| Arc::new(Change::new(record.revision, record.old.clone(), record.new.clone())))
-            .collect())
+            .collect()
     }
 
-    /// For every object of `resource` that changed after `at`: what it was then.
-    pub(super) fn undo(&self, at: u64, resource: &str) -> Result<Then, Expired> {
-        self.check(at)?;
+    /// For every object of `resource` that changed after `at`: what it was then. Reaches as far back as there are
+    /// records.
+    pub(super) fn undo(&self, at: u64, resource: &str) -> Then {
         let first = self.records.partition_point(|record| record.revision <= at);
         let mut then = BTreeMap::new();
         for record in self.records.range(first..) {
@@ -95,6 +123,6 @@ impl History {
                 then.entry(place).or_insert_with(|| record.old.clone());
             }
         }
-        Ok(then)
+        then
     }
 }

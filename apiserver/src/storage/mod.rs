@@ -6,13 +6,16 @@
 
 mod encode;
 mod history;
+mod horizon;
 mod hub;
 mod key;
+mod past;
 mod state;
 mod stored;
 
 pub use self::encode::{Layout, text};
 pub use self::history::Expired;
+pub use self::horizon::Horizon;
 pub use self::hub::{Change, Interest, Overflow, Subscription};
 pub use self::key::Key;
 pub use self::state::{Store, View};

@@ -1,16 +1,18 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 
 use super::history::{Expired, History};
+use super::horizon;
 use super::hub::{Change, Hub, Interest, Overflow, Queue, Subscription};
 use super::key::{Key, namespace_order};
+use super::past::needed;
 use super::stored::{Draft, Stored};
 
 /// The objects. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Store(Arc<Inner>);
+pub struct Store(pub(super) Arc<Inner>);
 
 #[derive(Debug)]
 pub(super) struct Inner {
@@ -19,11 +21,15 @@ pub(super) struct Inner {
 }
 
 #[derive(Debug)]
-struct State {
-    revision: u64,
+pub(super) struct State {
+    pub(super) revision: u64,
     tables: BTreeMap<Arc<str>, Table>,
-    history: History,
-    hub: Hub,
+    pub(super) history: History,
+    pub(super) hub: Hub,
+    /// Watches from before this revision find nothing to go on from.
+    pub(super) watchable: u64,
+    /// Who may be shown less than everything.
+    pub(super) horizons: Vec<Weak<horizon::Inner>>,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +58,8 @@ impl Store {
             tables: BTreeMap::new(),
             history: History::new(history, 1),
             hub: Hub::default(),
+            watchable: 0,
+            horizons: Vec::new(),
         };
         Self(Arc::new(Inner {
             state: Mutex::new(state),
@@ -98,32 +106,6 @@ impl Store {
             revision: state.revision,
             objects: state.present(resource, namespace),
         }
-    }
-
-    /// The objects of a resource as they were at `revision`.
-    ///
-    /// # Errors
-    /// When the history does not reach back that far.
-    pub fn view_at(&self, resource: &str, namespace: Option<&str>, revision: u64) -> Result<View, Expired> {
-        let state = self.0.lock();
-        let then = state.history.undo(revision, resource)?;
-        let present = state.present(resource, namespace);
-        if then.is_empty() {
-            return Ok(View {
-                revision,
-                objects: present,
-            });
-        }
-        let unchanged = present
-            .into_iter()
-            .filter(|object| !then.contains_key(&(Arc::clone(&object.key.namespace), Arc::clone(&object.key.name))));
-        let undone = then
-            .values()
-            .flatten()
-            .filter(|object| namespace.is_none_or(|n| *object.key.namespace == *n));
-        let mut objects: Vec<_> = unchanged.chain(undone.cloned()).collect();
-        objects.sort_by(|a, b| a.key.cmp(&b.key));
-        Ok(View { revision, objects })
     }
 
     /// The revision of the last change of any object of the resource; 0 if there was none.
@@ -187,8 +169,8 @@ impl Store {
     /// Forgets the history up to now: older views and watches from older revisions answer "expired".
     pub fn compact(&self) {
         let mut state = self.0.lock();
-        let revision = state.revision;
-        state.history.forget(revision);
+        let (revision, needed) = (state.revision, needed(&mut state.horizons));
+        state.history.forget(revision, needed);
     }
 
     /// Whether the history still reaches back to `revision`.
@@ -205,11 +187,8 @@ impl Store {
     /// When the history does not reach back that far.
     pub fn subscribe(&self, interest: Interest, from: u64, overflow: Overflow) -> Result<Subscription, Expired> {
         let mut state = self.0.lock();
-        let backlog = if from >= state.revision {
-            Vec::new()
-        } else {
-            state.history.since(from, |object| interest.covers(object))?
-        };
+        state.history.check(from)?;
+        let backlog = state.history.since(from, |object| interest.covers(object));
         let queue = state.hub.add(interest, overflow, backlog);
         Ok(Subscription::new(queue, Arc::downgrade(&self.0)))
     }
@@ -282,7 +261,7 @@ impl Inner {
         self.lock().hub.remove(queue);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -296,7 +275,7 @@ impl State {
             .get(&key.name)
     }
 
-    fn present(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Stored>> {
+    pub(super) fn present(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Stored>> {
         let Some(table) = self.tables.get(resource) else {
             return Vec::new();
         };
@@ -337,7 +316,7 @@ impl State {
             .or_default()
             .insert(Arc::clone(&key.name), Arc::clone(&stored));
         self.hub.publish(self.revision, old.as_ref(), Some(&stored));
-        self.history.record(self.revision, old, Some(Arc::clone(&stored)));
+        self.record(old, Some(Arc::clone(&stored)));
         stored
     }
 
@@ -353,7 +332,12 @@ impl State {
             }
         }
         self.hub.publish(self.revision, Some(old), None);
-        self.history.record(self.revision, Some(Arc::clone(old)), None);
+        self.record(Some(Arc::clone(old)), None);
         self.revision
+    }
+
+    fn record(&mut self, old: Option<Arc<Stored>>, new: Option<Arc<Stored>>) {
+        let horizons = &mut self.horizons;
+        self.history.record(self.revision, old, new, || needed(horizons));
     }
 }

@@ -122,7 +122,7 @@ pub(crate) async fn request(
         .map_err(|e| format!("{url} is no URL: {e}"))?;
     let (parts, body) = match service.clone().call(request).await {
         Ok(response) => response.into_parts(),
-        Err(never) => match never {},
+        Err(error) => return Err(format!("{method} {url}: {error}")),
     };
     let mut headers = parts.headers;
     if let Some(length) = body.size_hint().exact() {

@@ -78,8 +78,9 @@ async fn read(mut answer: Answer, state: Arc<State>) {
         }
     } else {
         let content_type = answer.content_type().to_owned();
-        let Ok(body) = answer.body.collect().await;
-        push(decode(&body.to_bytes(), &content_type));
+        if let Ok(body) = answer.body.collect().await {
+            push(decode(&body.to_bytes(), &content_type));
+        }
     }
     state.lines.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
     state.news.notify_one();

@@ -1,3 +1,5 @@
+use std::io;
+
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -55,7 +57,15 @@ impl Client {
         &self,
         request: Request<Full<Bytes>>,
     ) -> http::Response<kubewright_apiserver::http::body::Body> {
-        self.service.clone().oneshot(request).await.unwrap()
+        self.try_open(request).await.unwrap()
+    }
+
+    /// As [`Client::open`], or the error of the connection.
+    pub(crate) async fn try_open(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> io::Result<http::Response<kubewright_apiserver::http::body::Body>> {
+        self.service.clone().oneshot(request).await
     }
 
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Answer {

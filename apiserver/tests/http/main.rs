@@ -6,5 +6,7 @@ mod client;
 mod faults;
 mod lists;
 mod log;
+mod restart;
+mod views;
 mod watches;
 mod writes;

@@ -1,3 +1,4 @@
+use std::io;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -7,10 +8,10 @@ use serde_json::{Value, json};
 use crate::client::{CONFIG_MAPS, Client, MERGE, config_map};
 
 /// A watch that was answered; its events come one by one.
-struct Watch(Body);
+pub(crate) struct Watch(Body);
 
 impl Watch {
-    async fn open(client: &Client, query: &str) -> Self {
+    pub(crate) async fn open(client: &Client, query: &str) -> Self {
         let path = format!("{CONFIG_MAPS}?watch=1&{query}");
         let answer = client.open(Client::request("GET", &path, "", &Value::Null)).await;
         assert_eq!(answer.status(), 200);
@@ -18,10 +19,27 @@ impl Watch {
     }
 
     /// The next event: its type, and its object.
-    async fn next(&mut self) -> Option<(String, Value)> {
-        let frame = self.0.frame().await?.unwrap().into_data().unwrap();
+    pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
+        self.try_next().await.map(Result::unwrap)
+    }
+
+    /// As [`Watch::next`], or the error of the connection.
+    pub(crate) async fn try_next(&mut self) -> Option<io::Result<(String, Value)>> {
+        let frame = match self.0.frame().await? {
+            Ok(frame) => frame.into_data().unwrap(),
+            Err(error) => return Some(Err(error)),
+        };
         let mut event: Value = serde_json::from_slice(&frame).unwrap();
-        Some((event["type"].as_str().unwrap().to_owned(), event["object"].take()))
+        Some(Ok((event["type"].as_str().unwrap().to_owned(), event["object"].take())))
+    }
+
+    /// The next event as `TYPE name`, or nothing if none comes within ten seconds.
+    pub(crate) async fn soon(&mut self) -> Option<String> {
+        let next = tokio::time::timeout(Duration::from_secs(10), self.next()).await.ok()?;
+        let (kind, object) = next?;
+        let metadata = &object["metadata"];
+        let named = metadata["name"].as_str().or(metadata["resourceVersion"].as_str());
+        Some(format!("{kind} {}", named.unwrap_or("?")))
     }
 }
 

@@ -82,6 +82,12 @@ pub(crate) fn surely_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
         {
             return true;
         }
+        // Nobody listened: what an embedded server's connection says, where hyper has no part in it.
+        if let Some(error) = error.downcast_ref::<std::io::Error>()
+            && error.kind() == std::io::ErrorKind::ConnectionRefused
+        {
+            return true;
+        }
         if let Some(error) = error.downcast_ref::<FaultError>() {
             return !error.sent;
         }

@@ -1,6 +1,6 @@
 //! Clients over the embedded server, without a socket.
 
-use std::convert::Infallible;
+use std::io;
 
 use http::{HeaderValue, Request, Response, header};
 use kubewright_apiserver::http::body::Body;
@@ -19,7 +19,7 @@ pub fn connect(server: &ApiServer, token: &str, namespace: &str) -> kube::Client
 pub fn transport(
     server: &ApiServer,
     token: &str,
-) -> impl Service<Request<kube::client::Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
+) -> impl Service<Request<kube::client::Body>, Response = Response<Body>, Error = io::Error, Future: Send + 'static>
 + Clone
 + Send
 + 'static {

@@ -175,7 +175,6 @@ impl Story {
     }
 
     /// Writes down that a fault fired: the rule that asked for it, and what it did.
-    #[allow(dead_code, reason = "called by the faults, which are a module of their own")]
     pub(crate) fn fault(&self, rule: &str, what: &str) {
         self.push(
             "fault",
@@ -196,6 +195,11 @@ impl Story {
         let mut state = self.state();
         state.cast.retain(|(known, _)| **known != *name);
         state.cast.push((name.into(), role));
+    }
+
+    /// Whether the client of this name is neither the test nor an actor.
+    pub(crate) fn is_replica(&self, name: &str) -> bool {
+        self.state().role(name) == Role::Replica
     }
 
     pub(crate) fn all_requests(&self) -> Requests {

@@ -1,6 +1,7 @@
 //! The testkit itself: the cluster, its clock, its helpers.
 
 mod cluster;
+mod faults;
 mod kubectl;
 mod naive;
 mod oracles;
