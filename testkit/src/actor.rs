@@ -89,9 +89,11 @@ impl Actor {
     /// Deletes an object and creates it again at once, with the same labels, annotations and content: another uid, no
     /// owner, no finalizer, no status.
     ///
+    /// An operator may be faster to put back what it owns; pause it first where this one has to win.
+    ///
     /// # Panics
     ///
-    /// When there is no such object, or a finalizer keeps it there.
+    /// When there is no such object, a finalizer keeps it there, or somebody else was faster.
     pub async fn recreate<K: Object>(&self, name: &str) -> K {
         let mut object: Value = self.object::<K, Value>("recreate", Method::GET, name, None).await;
         self.delete::<K>(name).await;

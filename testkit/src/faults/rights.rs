@@ -15,19 +15,21 @@ use crate::operator::Operator;
 pub struct Withdrawn {
     cluster: TestCluster,
     what: String,
-    /// Path of each role that was changed, and the rules that it had.
-    roles: Vec<(String, Value)>,
+    /// Path of each role that was changed, and the rules that give back what it lost.
+    roles: Vec<(String, Vec<PolicyRule>)>,
 }
 
 impl Withdrawn {
-    /// Gives the rights back, as an administrator does who mends the roles.
+    /// Gives the rights back, as an administrator does who mends the roles; what else changed in them stays.
     ///
     /// # Panics
     ///
     /// When a role is gone meanwhile.
     pub async fn restore(self) {
-        for (path, rules) in &self.roles {
-            self.cluster.set_rules(path, rules).await;
+        for (path, lost) in &self.roles {
+            let mut rules = self.cluster.rules(path).await;
+            rules.extend(lost.iter().cloned());
+            self.cluster.set_rules(path, &rules).await;
         }
         self.cluster.story().fault(&self.what, "is given back");
     }
@@ -57,12 +59,22 @@ impl TestCluster {
         let what = format!("{verb} on {resource}, for {user}");
         let mut roles = Vec::new();
         for path in self.roles_of(user).await {
-            let role: Value = self.send_raw(Method::GET, &path, None).await;
-            let rules: Vec<PolicyRule> = serde_json::from_value(role["rules"].clone()).unwrap_or_default();
-            let left: Vec<PolicyRule> = rules.iter().flat_map(|rule| without(rule, verb, resource)).collect();
-            if left != rules {
-                self.set_rules(&path, &json!(left)).await;
-                roles.push((path, json!(rules)));
+            let rules = self.rules(&path).await;
+            let (mut left, mut lost) = (Vec::new(), Vec::new());
+            for rule in &rules {
+                let rest = without(rule, verb, resource);
+                if rest != [rule.clone()] {
+                    lost.push(PolicyRule {
+                        resources: Some(vec![resource.to_owned()]),
+                        verbs: vec![verb.to_string()],
+                        ..rule.clone()
+                    });
+                }
+                left.extend(rest);
+            }
+            if !lost.is_empty() {
+                self.set_rules(&path, &left).await;
+                roles.push((path, lost));
             }
         }
         assert!(
@@ -102,7 +114,12 @@ impl TestCluster {
         paths
     }
 
-    async fn set_rules(&self, path: &str, rules: &Value) {
+    async fn rules(&self, path: &str) -> Vec<PolicyRule> {
+        let role = self.send_raw(Method::GET, path, None).await;
+        serde_json::from_value(role["rules"].clone()).unwrap_or_default()
+    }
+
+    async fn set_rules(&self, path: &str, rules: &[PolicyRule]) {
         let _: Value = self
             .send_raw(Method::PATCH, path, Some(json!({ "rules": rules })))
             .await;

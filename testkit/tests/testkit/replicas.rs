@@ -155,7 +155,7 @@ async fn a_partition_closes_no_connection_and_what_waits_arrives_after_it() {
     operator.stop().await;
 }
 
-/// Notes its own time in the ConfigMap of each App.
+/// Notes the minute of its own clock in the ConfigMap of each App. Finer, each echo would bring the next write.
 #[controller(for = crate::support::App, owns = ConfigMap, name = "timekeeper")]
 struct Timekeeper;
 
@@ -166,7 +166,7 @@ impl Reconciler for Timekeeper {
                 name: app.metadata.name.clone(),
                 ..ObjectMeta::default()
             },
-            data: Some([("now".to_owned(), cx.now().to_string())].into()),
+            data: Some([("now".to_owned(), cx.now().strftime("%Y-%m-%dT%H:%M:00Z").to_string())].into()),
             ..ConfigMap::default()
         })
         .await?;
@@ -192,7 +192,7 @@ async fn a_jump_of_the_clock_is_seen_by_one_replica_alone_and_moves_no_timer() {
         sleep(Duration::from_secs(61)).await;
         let ahead = noted().await.duration_since(cluster.env().now());
         let expected = SignedDuration::from_hours(total);
-        assert!((ahead - expected).abs() < SignedDuration::from_secs(62), "{ahead:?}");
+        assert!((ahead - expected).abs() < SignedDuration::from_secs(125), "{ahead:?}");
         let after = cluster.story().reconciles("default/a").len() - runs;
         assert!((1..=3).contains(&after), "one run a minute and its echo, not {after}");
     }
