@@ -5,6 +5,7 @@
 //! FILE`.
 
 mod apiserver;
+mod cache;
 mod harness;
 mod process;
 mod processes;
@@ -21,6 +22,11 @@ enum Bench {
     Processes(processes::Args),
     /// The embedded API server: cost of requests, memory, time to start, watches
     Apiserver(harness::Options),
+    /// The cache: memory, CPU time and reads, beside kube-runtime
+    Cache(cache::Options),
+    /// A process that the suite `cache` measures
+    #[command(hide = true)]
+    CacheWorker(cache::work::Options),
     /// The API server as its own binary runs it: what the suite starts
     #[command(hide = true)]
     ApiServer(kubewright_apiserver::cli::Options),
@@ -49,6 +55,8 @@ fn run(bench: &Bench) -> Result<bool, Failure> {
     match bench {
         Bench::Processes(args) => many_threads()?.block_on(processes::run(args)),
         Bench::Apiserver(options) => one_thread()?.block_on(apiserver::run(options)),
+        Bench::Cache(options) => many_threads()?.block_on(cache::run(options)),
+        Bench::CacheWorker(options) => many_threads()?.block_on(cache::work::run(options)),
         Bench::ApiServer(options) => Ok(options.clone().run().map(|()| true)?),
         Bench::Hello { listen } => many_threads()?
             .block_on(apiserver::hello::serve(*listen))

@@ -36,6 +36,10 @@ impl Version {
         }
     }
 
+    pub(crate) fn of_number(number: u64) -> Self {
+        Self(Repr::Number(number))
+    }
+
     /// The version as a number, where it is one.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
@@ -87,41 +91,52 @@ impl fmt::Debug for Version {
 }
 
 /// Labels of an object, sorted by key.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(Option<Arc<[Label]>>);
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Labels(Option<Arc<str>>);
 
-type Label = (Arc<str>, Arc<str>);
+/// Ends each key and each value in the text of [`Labels`]; no label that a server accepts holds it.
+pub(crate) const END: char = '\0';
 
 impl Labels {
     /// Takes labels in any order; the last of two with one key wins.
     #[must_use]
-    pub fn new(mut pairs: Vec<(Arc<str>, Arc<str>)>) -> Self {
-        if pairs.is_empty() {
-            return Self(None);
+    pub fn new<K: AsRef<str>, V: AsRef<str>>(mut pairs: Vec<(K, V)>) -> Self {
+        // Stable, so that of equal keys the last given stays last.
+        pairs.sort_by(|a, b| a.0.as_ref().cmp(b.0.as_ref()));
+        let mut text = String::new();
+        for (index, (key, value)) in pairs.iter().enumerate() {
+            if pairs.get(index + 1).is_some_and(|next| next.0.as_ref() == key.as_ref()) {
+                continue;
+            }
+            for part in [key.as_ref(), value.as_ref()] {
+                text.extend(part.chars().filter(|c| *c != END));
+                text.push(END);
+            }
         }
-        pairs.reverse();
-        pairs.sort_by(|a, b| a.0.cmp(&b.0));
-        pairs.dedup_by(|later, kept| later.0 == kept.0);
-        Self(Some(pairs.into()))
+        Self::of_text(Arc::from(text))
+    }
+
+    /// Labels whose text is known: sorted keys and values, each with its end.
+    pub(crate) fn of_text(text: Arc<str>) -> Self {
+        Self((!text.is_empty()).then_some(text))
     }
 
     /// The value of a label.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
-        let pairs = self.pairs();
-        let at = pairs.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;
-        Some(&pairs[at].1)
+        self.iter().find(|(k, _)| *k == key).map(|(_, value)| value)
     }
 
     /// All labels, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.pairs().iter().map(|(k, v)| (&**k, &**v))
+        let mut parts = self.text().split_terminator(END);
+        std::iter::from_fn(move || parts.next().zip(parts.next()))
     }
 
     /// How many labels there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pairs().len()
+        self.iter().count()
     }
 
     /// Whether there are none.
@@ -130,8 +145,14 @@ impl Labels {
         self.0.is_none()
     }
 
-    fn pairs(&self) -> &[Label] {
-        self.0.as_deref().unwrap_or(&[])
+    pub(crate) fn text(&self) -> &str {
+        self.0.as_deref().unwrap_or("")
+    }
+}
+
+impl fmt::Debug for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 
@@ -148,6 +169,29 @@ pub struct OwnerRef {
     pub uid: Arc<str>,
     /// Whether the owner is the object's controller.
     pub controller: bool,
+}
+
+/// Reads owners from their text: apiVersion, kind, name, uid and `1` for the controller, each with its [`END`].
+pub(crate) fn owners_of(text: &str) -> Box<[OwnerRef]> {
+    let mut parts = text.split_terminator(END);
+    let mut owners = Vec::new();
+    while let (Some(api_version), Some(kind), Some(name), Some(uid), Some(controller)) =
+        (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+    {
+        owners.push(OwnerRef {
+            api_version: api_version.into(),
+            kind: kind.into(),
+            name: name.into(),
+            uid: uid.into(),
+            controller: controller == "1",
+        });
+    }
+    owners.into()
+}
+
+/// Reads finalizers from their text, each with its [`END`].
+pub(crate) fn finalizers_of(text: &str) -> Box<[Arc<str>]> {
+    text.split_terminator(END).map(Arc::from).collect()
 }
 
 /// What is known of an object without decoding its body.
@@ -310,11 +354,7 @@ mod tests {
 
     #[test]
     fn labels_are_found_by_key() {
-        let labels = Labels::new(vec![
-            ("b".into(), "2".into()),
-            ("a".into(), "1".into()),
-            ("b".into(), "3".into()),
-        ]);
+        let labels = Labels::new(vec![("b", "2"), ("a", "1"), ("b", "3")]);
         assert_eq!(labels.get("a"), Some("1"));
         assert_eq!(labels.get("b"), Some("3"));
         assert_eq!(labels.get("c"), None);

@@ -1,5 +1,6 @@
 //! A kind as a value: group, version, kind, plural and scope, known from a type or at run time only.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,15 +11,22 @@ use kube::core::ApiResource;
 use crate::object::{Object, Scope};
 
 /// Names a kind of objects without its Rust type. Cheap to clone; equal when group, version and kind are equal.
-#[derive(Clone, Debug)]
-pub struct Kind(Arc<Inner>);
+#[derive(Clone)]
+pub struct Kind(Names);
 
-#[derive(Debug)]
-struct Inner {
-    group: String,
-    version: String,
-    kind: String,
-    plural: String,
+#[derive(Clone)]
+enum Names {
+    /// Of a Rust type: nothing to allocate, as reads name their kind each time.
+    Static(Inner<&'static str>),
+    Shared(Arc<Inner<String>>),
+}
+
+#[derive(Clone, Copy)]
+struct Inner<T> {
+    group: T,
+    version: T,
+    kind: T,
+    plural: T,
     namespaced: bool,
 }
 
@@ -26,13 +34,19 @@ impl Kind {
     /// The kind of a Rust type.
     #[must_use]
     pub fn of<K: Object>() -> Self {
-        Self::new(
-            K::group(&()),
-            K::version(&()),
-            K::kind(&()),
-            K::plural(&()),
-            <K::Scope as Scope>::NAMESPACED,
-        )
+        let namespaced = <K::Scope as Scope>::NAMESPACED;
+        match (K::group(&()), K::version(&()), K::kind(&()), K::plural(&())) {
+            (Cow::Borrowed(group), Cow::Borrowed(version), Cow::Borrowed(kind), Cow::Borrowed(plural)) => {
+                Self(Names::Static(Inner {
+                    group,
+                    version,
+                    kind,
+                    plural,
+                    namespaced,
+                }))
+            }
+            (group, version, kind, plural) => Self::new(group, version, kind, plural, namespaced),
+        }
     }
 
     /// A kind known at run time only, as discovery or configuration gives it.
@@ -55,79 +69,101 @@ impl Kind {
         plural: impl Into<String>,
         namespaced: bool,
     ) -> Self {
-        Self(Arc::new(Inner {
+        Self(Names::Shared(Arc::new(Inner {
             group: group.into(),
             version: version.into(),
             kind: kind.into(),
             plural: plural.into(),
             namespaced,
-        }))
+        })))
     }
 
     /// API group; empty for the core group.
     #[must_use]
     pub fn group(&self) -> &str {
-        &self.0.group
+        match &self.0 {
+            Names::Static(names) => names.group,
+            Names::Shared(names) => &names.group,
+        }
     }
 
     /// Version, such as `v1`.
     #[must_use]
     pub fn version(&self) -> &str {
-        &self.0.version
+        match &self.0 {
+            Names::Static(names) => names.version,
+            Names::Shared(names) => &names.version,
+        }
     }
 
     /// Kind, such as `Deployment`.
     #[must_use]
     pub fn kind(&self) -> &str {
-        &self.0.kind
+        match &self.0 {
+            Names::Static(names) => names.kind,
+            Names::Shared(names) => &names.kind,
+        }
     }
 
     /// Lower-case plural, such as `deployments`.
     #[must_use]
     pub fn plural(&self) -> &str {
-        &self.0.plural
+        match &self.0 {
+            Names::Static(names) => names.plural,
+            Names::Shared(names) => &names.plural,
+        }
     }
 
     /// Whether objects of the kind live in namespaces.
     #[must_use]
     pub fn namespaced(&self) -> bool {
-        self.0.namespaced
+        match &self.0 {
+            Names::Static(names) => names.namespaced,
+            Names::Shared(names) => names.namespaced,
+        }
     }
 
     /// `group/version`, or the version alone in the core group.
     #[must_use]
     pub fn api_version(&self) -> String {
-        if self.0.group.is_empty() {
-            self.0.version.clone()
+        if self.group().is_empty() {
+            self.version().to_owned()
         } else {
-            format!("{}/{}", self.0.group, self.0.version)
+            format!("{}/{}", self.group(), self.version())
         }
     }
 
     /// The path of the collection: `/apis/apps/v1/namespaces/x/deployments`; all namespaces where `namespace` is `None`.
     #[must_use]
     pub fn collection_path(&self, namespace: Option<&str>) -> String {
-        let prefix = if self.0.group.is_empty() { "/api/" } else { "/apis/" };
+        let prefix = if self.group().is_empty() { "/api/" } else { "/apis/" };
         let api_version = self.api_version();
         match namespace {
-            Some(ns) if self.0.namespaced => format!("{prefix}{api_version}/namespaces/{ns}/{}", self.0.plural),
-            _ => format!("{prefix}{api_version}/{}", self.0.plural),
+            Some(ns) if self.namespaced() => format!("{prefix}{api_version}/namespaces/{ns}/{}", self.plural()),
+            _ => format!("{prefix}{api_version}/{}", self.plural()),
         }
     }
 
     fn names(&self) -> (&str, &str, &str) {
-        (&self.0.group, &self.0.kind, &self.0.version)
+        (self.group(), self.kind(), self.version())
     }
 }
 
 /// `deployments.apps`, or `configmaps` in the core group: as kubectl and the server's messages name it.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.plural)?;
-        if !self.0.group.is_empty() {
-            write!(f, ".{}", self.0.group)?;
+        f.write_str(self.plural())?;
+        if !self.group().is_empty() {
+            write!(f, ".{}", self.group())?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (group, kind, version) = self.names();
+        write!(f, "Kind({group}/{version} {kind})")
     }
 }
 

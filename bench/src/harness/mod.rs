@@ -30,6 +30,13 @@ pub(crate) struct Options {
     samples: Option<usize>,
 }
 
+impl Options {
+    /// How often a case is measured.
+    pub(crate) fn turns(&self, case: &Case) -> usize {
+        self.samples.unwrap_or(case.samples).max(1)
+    }
+}
+
 /// One run of one suite.
 #[derive(Debug)]
 pub(crate) struct Suite {
@@ -56,7 +63,7 @@ impl Suite {
 
     /// How often a case is measured.
     pub(crate) fn samples(&self, case: &Case) -> usize {
-        self.options.samples.unwrap_or(case.samples).max(1)
+        self.options.turns(case)
     }
 
     /// Measures ours and the peer by turns, after one unmeasured turn of each. Each closure answers one measured value

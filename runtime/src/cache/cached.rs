@@ -1,15 +1,14 @@
 //! One cached object: its header, its slim JSON, and the decoded form on demand.
 
-use std::any::{Any, TypeId};
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use foldhash::fast::FixedState;
 use serde::de::DeserializeOwned;
 
-use crate::cache::scanner::{KeepManagers, ScanError, Scanner};
+use crate::cache::informer::Place;
+use crate::cache::scanner::{KeepManagers, ScanError, Scanner, Scratch};
+use crate::cache::store::Body;
 use crate::delta::Header;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
@@ -18,20 +17,20 @@ use crate::kind::Kind;
 #[derive(Clone)]
 pub struct Cached {
     header: Arc<Header>,
-    body: Bytes,
+    body: Body,
     kind: Kind,
     metadata_only: bool,
-    hot: Option<Arc<Hot>>,
+    place: Option<Place>,
 }
 
 impl Cached {
-    pub(crate) fn new(kind: Kind, header: Arc<Header>, body: Bytes, metadata_only: bool) -> Self {
+    pub(crate) fn new(kind: Kind, header: Arc<Header>, body: Body, metadata_only: bool) -> Self {
         Self {
             header,
             body,
             kind,
             metadata_only,
-            hot: None,
+            place: None,
         }
     }
 
@@ -43,13 +42,21 @@ impl Cached {
     #[allow(clippy::needless_pass_by_value, reason = "an answer is handed over, not lent")]
     pub fn parse(kind: &Kind, answer: Bytes, own_manager: &str) -> Result<Self, ScanError> {
         let keep = KeepManagers::of("", &[own_manager.to_owned()]);
-        let (header, body) = Scanner::new(kind, false, keep, Arc::default()).scan(&answer)?;
+        Self::scan(kind, &Scanner::new(kind, false, keep), &answer)
+    }
+
+    /// An object as a scanner reads it.
+    pub(crate) fn scan(kind: &Kind, scanner: &Scanner, answer: &[u8]) -> Result<Self, ScanError> {
+        let mut scratch = Scratch::default();
+        let header = scanner.scan(answer, &mut scratch)?.header(&scratch);
+        // In an allocation of its exact size: what the first capacity leaves over would stay as long as the object.
+        let body = Body::Plain(Bytes::from(scratch.body.into_boxed_slice()));
         Ok(Self::new(kind.clone(), Arc::new(header), body, false))
     }
 
-    /// Decoded forms are kept in, and taken from, this set.
-    pub(crate) fn with_hot(mut self, hot: Arc<Hot>) -> Self {
-        self.hot = Some(hot);
+    /// Decoded forms are kept where the object lies, and taken from there.
+    pub(crate) fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
         self
     }
 
@@ -83,10 +90,10 @@ impl Cached {
         self.metadata_only
     }
 
-    /// The object as JSON, without the field managers of others.
+    /// The object as JSON, without the field managers of others. Each call may have to decompress it.
     #[must_use]
     pub fn json(&self) -> Bytes {
-        self.body.clone()
+        self.body.json()
     }
 
     /// Digest of all but managedFields, resourceVersion and status: what "No-op skip" compares.
@@ -101,17 +108,20 @@ impl Cached {
     ///
     /// The body does not fit `K`, as when a field is missing that the Rust type demands.
     pub fn decode<K: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Arc<K>, DecodeError> {
-        if let Some(found) = self.hot.as_ref().and_then(|hot| hot.get::<K>(&self.header)) {
+        if let Some(found) = self.place.as_ref().and_then(|place| place.hot::<K>(&self.header)) {
             return Ok(found);
         }
-        let object = serde_json::from_slice::<K>(&self.body).map_err(|error| DecodeError {
-            kind: self.kind.clone(),
-            key: self.header.key.clone(),
-            cause: error.to_string(),
-        })?;
+        let object = self
+            .body
+            .read(|json| serde_json::from_slice::<K>(json))
+            .map_err(|error| DecodeError {
+                kind: self.kind.clone(),
+                key: self.header.key.clone(),
+                cause: error.to_string(),
+            })?;
         let object = Arc::new(object);
-        if let Some(hot) = &self.hot {
-            hot.put(&self.header, Arc::clone(&object));
+        if let Some(place) = &self.place {
+            place.keep(&self.header, &object);
         }
         Ok(object)
     }
@@ -123,7 +133,7 @@ impl fmt::Debug for Cached {
             .field("kind", &self.kind.kind())
             .field("key", &format_args!("{}", self.header.key))
             .field("version", &self.header.version)
-            .field("bytes", &self.body.len())
+            .field("bytes", &self.body.length())
             .finish_non_exhaustive()
     }
 }
@@ -138,78 +148,4 @@ pub struct DecodeError {
     pub key: ObjectKey,
     /// What serde says, with line and column.
     pub cause: String,
-}
-
-/// The bounded set of decoded objects of one informer: the newest form of each, and what was not asked for since the
-/// last round goes first.
-pub(crate) struct Hot {
-    limit: usize,
-    entries: Mutex<Entries>,
-}
-
-#[derive(Default)]
-struct Entries {
-    by_object: HashMap<Slot, HotEntry, FixedState>,
-    /// Every key of the map once, in the order in which it is considered for leaving.
-    round: VecDeque<Slot>,
-}
-
-/// Uid and the type it was decoded as.
-type Slot = (Arc<str>, TypeId);
-
-struct HotEntry {
-    header: Arc<Header>,
-    object: Arc<dyn Any + Send + Sync>,
-    asked: bool,
-}
-
-impl Hot {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            entries: Mutex::default(),
-        }
-    }
-
-    fn get<K: Send + Sync + 'static>(&self, header: &Arc<Header>) -> Option<Arc<K>> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = (Arc::clone(&header.uid), TypeId::of::<K>());
-        let entry = entries.by_object.get_mut(&slot)?;
-        if !Arc::ptr_eq(&entry.header, header) {
-            return None;
-        }
-        entry.asked = true;
-        Arc::clone(&entry.object).downcast().ok()
-    }
-
-    fn put<K: Send + Sync + 'static>(&self, header: &Arc<Header>, object: Arc<K>) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = (Arc::clone(&header.uid), TypeId::of::<K>());
-        let entry = HotEntry {
-            header: Arc::clone(header),
-            object,
-            asked: false,
-        };
-        if entries.by_object.insert(slot.clone(), entry).is_none() {
-            entries.round.push_back(slot);
-        }
-        entries.shrink_to(self.limit);
-    }
-}
-
-impl Entries {
-    fn shrink_to(&mut self, limit: usize) {
-        while self.by_object.len() > limit {
-            let Some(slot) = self.round.pop_front() else { return };
-            match self.by_object.get_mut(&slot) {
-                Some(entry) if entry.asked => {
-                    entry.asked = false;
-                    self.round.push_back(slot);
-                }
-                _ => {
-                    self.by_object.remove(&slot);
-                }
-            }
-        }
-    }
 }

@@ -1,30 +1,33 @@
 //! One kind, scope and selector, kept up: the store and its indexes, and who is told of changes.
 
 mod intake;
+mod place;
 mod subscribers;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 
-use crate::cache::cached::{Cached, Hot};
+use crate::cache::cached::{Cached, DecodeError};
 use crate::cache::index::{IndexFn, Indexes};
-use crate::cache::interner::Interner;
-use crate::cache::overlay::{Entry, Holds, Overlay, ScopeId};
+use crate::cache::overlay::{Entry, Holds, Overlay, Scope, ScopeId};
 use crate::cache::scanner::{KeepManagers, Scanner};
 use crate::cache::selector::{FieldSelector, Selector};
 use crate::cache::spec::{Covers, InformerSpec};
-use crate::cache::store::{PlainStore, Record, Store};
+use crate::cache::store::{Contexts, Record, Store};
 use crate::delta::{Delta, Version};
 use crate::env::Env;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 use crate::watch::WatchStatus;
 
+use self::intake::Intake;
 use self::subscribers::Subscribers;
 
 pub(crate) use self::intake::ListRun;
+pub(crate) use self::place::Place;
 
 /// Called for every change, in order, in the informer's task. Must not block.
 pub type Sink = Arc<dyn Fn(&Delta) + Send + Sync>;
@@ -44,9 +47,10 @@ struct Inner {
     fields: Option<FieldSelector>,
     scanner: Scanner,
     overlay: Overlay,
-    scope: ScopeId,
-    hot: Arc<Hot>,
+    scope: Scope,
     state: Arc<RwLock<State>>,
+    /// What only the informer's task uses.
+    intake: Mutex<Intake>,
     subscribers: Subscribers,
     synced: Notify,
     status: Mutex<WatchStatus>,
@@ -55,12 +59,12 @@ struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         // Own writes wait for this informer no longer.
-        self.overlay.leave(&self.spec.kind, self.scope);
+        self.overlay.leave(&self.spec.kind, self.scope.id());
     }
 }
 
-pub(super) struct State {
-    store: Box<dyn Store>,
+pub(crate) struct State {
+    store: Store,
     indexes: Indexes,
     synced: bool,
     progress: Option<Version>,
@@ -70,12 +74,13 @@ impl Informer {
     pub(crate) fn new(
         spec: InformerSpec,
         keep: KeepManagers,
-        interner: Arc<Interner>,
+        contexts: &Arc<Contexts>,
+        compress: bool,
         overlay: Overlay,
         env: &Env,
     ) -> Self {
         let state = Arc::new(RwLock::new(State {
-            store: Box::<PlainStore>::default(),
+            store: Store::new(Arc::clone(contexts), HOT),
             indexes: Indexes::default(),
             synced: false,
             progress: None,
@@ -83,18 +88,18 @@ impl Informer {
         let held = Arc::clone(&state);
         let holds: Holds = Arc::new(move |key| {
             let state = held.read().unwrap_or_else(PoisonError::into_inner);
-            state.store.get(key).map(|record| Arc::clone(&record.header.uid))
+            state.store.find(key).map(|slot| state.store.record(slot).uid())
         });
         let scope = overlay.join(&spec.kind, spec.namespace.clone(), holds);
         Self(Arc::new(Inner {
             // A selector that cannot be read is refused by the server, in words that status and log show.
             labels: spec.labels.as_deref().and_then(|text| Selector::parse(text).ok()),
             fields: spec.fields.as_deref().and_then(|text| FieldSelector::parse(text).ok()),
-            scanner: Scanner::new(&spec.kind, spec.metadata_only, keep, interner),
+            scanner: Scanner::new(&spec.kind, spec.metadata_only, keep),
             overlay,
             scope,
-            hot: Arc::new(Hot::new(HOT)),
             state,
+            intake: Mutex::new(Intake::new(Arc::clone(contexts), compress)),
             subscribers: Subscribers::default(),
             synced: Notify::new(),
             status: Mutex::new(WatchStatus::new(&spec, env.now())),
@@ -124,8 +129,30 @@ impl Informer {
     /// The object of this name, as the watch last delivered it.
     #[must_use]
     pub fn get(&self, key: &ObjectKey) -> Option<Cached> {
-        let record = self.state().store.get(key)?;
-        Some(self.cached(record))
+        let state = self.state();
+        let slot = state.store.find(key)?;
+        Some(self.cached(state.store.record(slot)))
+    }
+
+    /// As [`get`](Self::get), decoded. One that was decoded before is found at the cost of a look-up.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cached::decode`].
+    #[must_use]
+    pub fn get_as<K: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        key: &ObjectKey,
+    ) -> Option<Result<Arc<K>, DecodeError>> {
+        let cold = {
+            let state = self.state();
+            let slot = state.store.find(key)?;
+            match state.store.hot::<K>(slot) {
+                Some(hot) => return Some(Ok(hot)),
+                None => self.cached(state.store.record(slot)),
+            }
+        };
+        Some(cold.decode())
     }
 
     /// The objects of a namespace, or all, that `selector` selects; ordered by key.
@@ -133,44 +160,75 @@ impl Informer {
     /// Where the selector demands one value of a label, an index answers, and the cost is that of the result.
     #[must_use]
     pub fn list(&self, namespace: Option<&str>, selector: Option<&Selector>) -> Vec<Cached> {
-        let selected = |record: &Record| selector.is_none_or(|selector| selector.matches(&record.header.labels));
-        if let Some((label, value)) = selector.and_then(Selector::equality) {
-            let within = |key: &ObjectKey| namespace.is_none_or(|namespace| *key.namespace == *namespace);
-            let (state, keys) = self.labelled(label, value);
-            return keys
-                .iter()
-                .filter(|key| within(key))
-                .filter_map(|key| state.store.get(key))
-                .filter(selected)
-                .map(|record| self.cached(record))
-                .collect();
-        }
-        let state = self.state();
-        let records = state.store.iter(namespace).filter(selected);
-        records.map(|record| self.cached(record)).collect()
+        let (state, slots) = self.selected(namespace, selector);
+        slots
+            .iter()
+            .map(|slot| self.cached(state.store.record(*slot)))
+            .collect()
+    }
+
+    /// The keys of all objects, in order. Costs no bodies.
+    #[must_use]
+    pub fn keys(&self) -> Vec<ObjectKey> {
+        let (state, slots) = self.selected(None, None);
+        slots.iter().map(|slot| state.store.record(*slot).key()).collect()
     }
 
     /// The objects that name this uid as an owner, ordered by key.
     #[must_use]
     pub fn by_owner(&self, uid: &str) -> Vec<Cached> {
         let state = self.state();
-        let keys = state.indexes.by_owner(uid);
-        self.fetch(&state, &keys)
+        let slots = state.store.owned(uid, false);
+        self.fetch(&state, slots)
     }
 
-    /// The objects under a value of an index; empty where there is no such index.
+    /// The objects whose controller this uid is, decoded, ordered by key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cached::decode`], for the first object that does not fit.
+    pub fn controlled_as<K: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        uid: &str,
+    ) -> Result<Vec<Arc<K>>, DecodeError> {
+        let mut found = Vec::new();
+        let mut cold = Vec::new();
+        {
+            let state = self.state();
+            let mut slots = state.store.owned(uid, true);
+            state.store.sort(&mut slots);
+            found.reserve(slots.len());
+            for (at, slot) in slots.into_iter().enumerate() {
+                match state.store.hot::<K>(slot) {
+                    Some(hot) => found.push(hot),
+                    None => cold.push((at, self.cached(state.store.record(slot)))),
+                }
+            }
+        }
+        for (at, object) in cold {
+            found.insert(at, object.decode()?);
+        }
+        Ok(found)
+    }
+
+    /// The objects under a value of an index, ordered by key; empty where there is no such index.
     #[must_use]
     pub fn by_index(&self, name: &str, value: &str) -> Vec<Cached> {
         let state = self.state();
-        let keys = state.indexes.by_function(name, value).unwrap_or_default();
-        self.fetch(&state, &keys)
+        let slots = state.indexes.find(name, value).unwrap_or_default();
+        self.fetch(&state, slots)
     }
 
     /// Finds objects by the values that `function` gives, from now on; replaces the index of the same name.
     pub fn add_index(&self, name: &str, function: IndexFn) {
         let mut state = self.state_mut();
         let State { store, indexes, .. } = &mut *state;
-        indexes.add_function(name, function, store.iter(None).map(|record| self.cached(record)));
+        let objects = store.all(None).into_iter();
+        indexes.add(
+            name,
+            function,
+            objects.map(|slot| (slot, self.cached(store.record(slot)))),
+        );
     }
 
     /// The function of an index.
@@ -259,12 +317,26 @@ impl Informer {
             && self.0.fields.as_ref().is_none_or(|own| own.matches(object))
     }
 
+    /// What this process wrote of the object and the informer has not seen.
     pub(crate) fn unseen(&self, key: &ObjectKey) -> Option<Entry> {
-        self.0.overlay.get_for(self.0.scope, self.kind(), key)
+        // Most of the time there is nothing, and every read asks.
+        if self.0.scope.is_settled() {
+            return None;
+        }
+        self.0.overlay.get_for(self.scope(), self.kind(), key)
     }
 
+    /// Whether no own write waits for any informer of the kind.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.0.scope.is_settled()
+    }
+
+    /// As [`unseen`](Self::unseen), of all objects.
     pub(crate) fn all_unseen(&self, namespace: Option<&str>) -> Vec<(ObjectKey, Entry)> {
-        self.0.overlay.list_for(self.0.scope, self.kind(), namespace)
+        if self.0.scope.is_settled() {
+            return Vec::new();
+        }
+        self.0.overlay.list_for(self.scope(), self.kind(), namespace)
     }
 
     pub(crate) fn overlay(&self) -> &Overlay {
@@ -272,37 +344,61 @@ impl Informer {
     }
 
     pub(crate) fn scope(&self) -> ScopeId {
-        self.0.scope
+        self.0.scope.id()
     }
 
     pub(crate) fn status_mut(&self) -> MutexGuard<'_, WatchStatus> {
         self.0.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fetch(&self, state: &State, keys: &[ObjectKey]) -> Vec<Cached> {
-        keys.iter()
-            .filter_map(|key| state.store.get(key))
-            .map(|record| self.cached(record))
+    fn fetch(&self, state: &State, mut slots: Vec<u32>) -> Vec<Cached> {
+        state.store.sort(&mut slots);
+        slots
+            .iter()
+            .map(|slot| self.cached(state.store.record(*slot)))
             .collect()
     }
 
-    /// The keys under a label, and the state they were read from. The first question makes the index.
-    fn labelled(&self, label: &str, value: &str) -> (RwLockReadGuard<'_, State>, Vec<ObjectKey>) {
+    /// Slots in the order of their keys, and the state they were read from.
+    fn selected(&self, namespace: Option<&str>, selector: Option<&Selector>) -> (RwLockReadGuard<'_, State>, Vec<u32>) {
+        let (state, mut slots) = match selector.and_then(Selector::equality) {
+            Some((label, value)) => {
+                let (state, mut slots) = self.labelled(label, value);
+                if let Some(namespace) = namespace {
+                    slots.retain(|slot| state.store.record(*slot).namespace() == namespace);
+                }
+                (state, slots)
+            }
+            None => {
+                let state = self.state();
+                let slots = state.store.all(namespace);
+                (state, slots)
+            }
+        };
+        if let Some(selector) = selector {
+            slots.retain(|slot| selector.matches(&state.store.record(*slot).labels()));
+        }
+        state.store.sort(&mut slots);
+        (state, slots)
+    }
+
+    /// The slots under a label, and the state they were read from. The first question makes the index.
+    fn labelled(&self, label: &str, value: &str) -> (RwLockReadGuard<'_, State>, Vec<u32>) {
         loop {
             let state = self.state();
-            if let Some(keys) = state.indexes.by_label(label, value) {
-                return (state, keys);
+            if let Some(slots) = state.store.labelled(label, value) {
+                return (state, slots);
             }
             drop(state);
-            let mut state = self.state_mut();
-            let State { store, indexes, .. } = &mut *state;
-            indexes.add_label(label, store.iter(None).map(|record| self.cached(record)));
+            self.state_mut().store.index_label(label);
         }
     }
 
-    fn cached(&self, record: Record) -> Cached {
+    fn cached(&self, record: Record<'_>) -> Cached {
         let spec = &self.0.spec;
-        Cached::new(spec.kind.clone(), record.header, record.body, spec.metadata_only).with_hot(Arc::clone(&self.0.hot))
+        let header = Arc::new(record.header());
+        Cached::new(spec.kind.clone(), header, record.body(), spec.metadata_only)
+            .at(Place::new(&self.0.state, record.slot()))
     }
 
     fn state(&self) -> RwLockReadGuard<'_, State> {

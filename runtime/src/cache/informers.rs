@@ -8,10 +8,10 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::cache::informer::Informer;
-use crate::cache::interner::Interner;
 use crate::cache::overlay::Overlay;
 use crate::cache::scanner::KeepManagers;
 use crate::cache::spec::InformerSpec;
+use crate::cache::store::Contexts;
 use crate::client::Transport;
 use crate::env::Env;
 use crate::watch::{WatchStatus, Watcher};
@@ -24,7 +24,8 @@ struct Inner {
     transport: Transport,
     env: Env,
     keep: KeepManagers,
-    interner: Arc<Interner>,
+    contexts: Arc<Contexts>,
+    compress: bool,
     registered: Mutex<Registered>,
     arrived: Notify,
 }
@@ -40,13 +41,20 @@ impl Informers {
     /// Over a way to the server; of managedFields, the entries that `keep` names stay in the cache.
     #[must_use]
     pub fn new(transport: Transport, env: Env, keep: KeepManagers) -> Self {
-        let interner = Arc::<Interner>::default();
-        transport.overlay().configure(keep.clone(), Arc::clone(&interner));
+        Self::with_compression(transport, env, keep, true)
+    }
+
+    /// As [`new`](Self::new); says whether large kinds are compressed. Without, a read of what is not decoded costs
+    /// a few microseconds less, and the cache takes several times the memory.
+    #[must_use]
+    pub fn with_compression(transport: Transport, env: Env, keep: KeepManagers, compress: bool) -> Self {
+        transport.overlay().configure(keep.clone());
         Self(Arc::new(Inner {
             transport,
             env,
             keep,
-            interner,
+            contexts: Arc::default(),
+            compress,
             registered: Mutex::default(),
             arrived: Notify::new(),
         }))
@@ -63,7 +71,8 @@ impl Informers {
         let informer = Informer::new(
             spec.clone(),
             inner.keep.clone(),
-            Arc::clone(&inner.interner),
+            &inner.contexts,
+            inner.compress,
             inner.transport.overlay().clone(),
             &inner.env,
         );

@@ -4,7 +4,6 @@ mod cached;
 mod index;
 mod informer;
 mod informers;
-mod interner;
 mod json;
 mod memory;
 mod overlay;

@@ -5,16 +5,17 @@
 //! informer second, never the other way round: an entry leaves only after the informer's store is at least as new.
 
 mod answer;
+mod counted;
 mod state;
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::cache::Cached;
-use crate::cache::interner::Interner;
 use crate::cache::scanner::{KeepManagers, Scanner};
 use crate::client::Target;
 use crate::delta::{Header, Version};
@@ -39,7 +40,6 @@ struct Inner {
 #[derive(Default)]
 struct Settings {
     keep: KeepManagers,
-    interner: Arc<Interner>,
 }
 
 /// What the overlay knows of an object.
@@ -73,6 +73,28 @@ impl Gone {
 /// One informer, as the overlay sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ScopeId(pub(super) u64);
+
+/// An informer's place in the overlay.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    id: ScopeId,
+    /// How many objects of the resource are held, whichever informers they wait for.
+    held: Arc<AtomicUsize>,
+}
+
+impl Scope {
+    pub(crate) fn id(&self) -> ScopeId {
+        self.id
+    }
+
+    /// Whether no object of the resource is held, so that there is nothing to look up.
+    ///
+    /// An entry is counted before its write is answered to who wrote, and leaves after the informer's store has come
+    /// as far: who finds none and then asks the store reads no older state than the entry's.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.held.load(Ordering::Acquire) == 0
+    }
+}
 
 /// Tells which uid an informer holds under a name.
 pub(crate) type Holds = Arc<dyn Fn(&ObjectKey) -> Option<Arc<str>> + Send + Sync>;
@@ -163,12 +185,12 @@ impl Overlay {
         }
     }
 
-    pub(crate) fn configure(&self, keep: KeepManagers, interner: Arc<Interner>) {
-        *self.settings() = Settings { keep, interner };
+    pub(crate) fn configure(&self, keep: KeepManagers) {
+        *self.settings() = Settings { keep };
     }
 
     /// Joins an informer; entries wait for it from now on.
-    pub(crate) fn join(&self, kind: &Kind, namespace: Option<Arc<str>>, holds: Holds) -> ScopeId {
+    pub(crate) fn join(&self, kind: &Kind, namespace: Option<Arc<str>>, holds: Holds) -> Scope {
         self.state().join(kind, namespace, holds)
     }
 
@@ -229,10 +251,9 @@ impl Overlay {
     pub(crate) fn scan(&self, kind: &Kind, bytes: &Bytes) -> Option<Cached> {
         let scanner = {
             let settings = self.settings();
-            Scanner::new(kind, false, settings.keep.clone(), Arc::clone(&settings.interner))
+            Scanner::new(kind, false, settings.keep.clone())
         };
-        let (header, body) = scanner.scan(bytes).ok()?;
-        Some(Cached::new(kind.clone(), Arc::new(header), body, false))
+        Cached::scan(kind, &scanner, bytes).ok()
     }
 
     /// The uids that informers hold under a name.

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::cache::Cached;
+use serde::de::DeserializeOwned;
+
 use crate::cache::informer::Informer;
 use crate::cache::overlay::Entry;
 use crate::cache::selector::Selector;
 use crate::cache::spec::Covers;
+use crate::cache::{Cached, DecodeError};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 
@@ -20,9 +22,9 @@ pub struct Reader {
 
 /// What the cache knows of one object.
 #[derive(Clone, Debug)]
-pub enum Lookup {
+pub enum Lookup<T = Cached> {
     /// The object.
-    Found(Cached),
+    Found(T),
     /// There is no such object.
     Missing,
     /// Only the server can tell.
@@ -71,6 +73,50 @@ impl Reader {
     #[must_use]
     pub fn get(&self, kind: &Kind, key: &ObjectKey) -> Lookup {
         self.look(kind, key, |informer| !informer.spec().metadata_only)
+    }
+
+    /// As [`get`](Self::get), decoded. One that was decoded before costs little more than a look-up.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cached::decode`].
+    pub fn get_as<K>(&self, kind: &Kind, key: &ObjectKey) -> Result<Lookup<Arc<K>>, DecodeError>
+    where
+        K: DeserializeOwned + Send + Sync + 'static,
+    {
+        // The way of most reads: the kind is watched whole, and no own write is on its way.
+        if let Some(informer) = self.first(kind)
+            && informer.covers(key) == Covers::Full
+            && !informer.spec().metadata_only
+            && informer.unseen(key).is_none()
+            && let Some(found) = informer.get_as(key)
+        {
+            return found.map(Lookup::Found);
+        }
+        Ok(match self.get(kind, key) {
+            Lookup::Found(cached) => Lookup::Found(cached.decode()?),
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why),
+        })
+    }
+
+    /// The objects whose controller this uid is, decoded, ordered by key; an informer of bodies answers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cached::decode`], for the first object that does not fit.
+    pub fn controlled_as<K>(&self, kind: &Kind, uid: &str) -> Result<Vec<Arc<K>>, DecodeError>
+    where
+        K: DeserializeOwned + Send + Sync + 'static,
+    {
+        if let [informer] = self.of_kind(kind)
+            && informer.is_settled()
+        {
+            return informer.controlled_as(uid);
+        }
+        let mut owned = self.by_owner(kind, uid);
+        owned.retain(|object| object.header().controller().is_some_and(|owner| *owner.uid == *uid));
+        owned.iter().map(Cached::decode).collect()
     }
 
     /// The metadata of the object of this name, from informers of bodies or of metadata alone.
@@ -170,6 +216,10 @@ impl Reader {
     #[must_use]
     pub fn of_kind(&self, kind: &Kind) -> &[Informer] {
         self.informers.get(kind).map_or(&[], Vec::as_slice)
+    }
+
+    fn first(&self, kind: &Kind) -> Option<&Informer> {
+        self.of_kind(kind).first()
     }
 
     fn look(&self, kind: &Kind, key: &ObjectKey, serves: impl Fn(&Informer) -> bool) -> Lookup {

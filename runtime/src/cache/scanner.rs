@@ -1,15 +1,14 @@
-//! From the JSON of an object to its header and its slim body, in one pass that builds nothing else.
+//! From the JSON of an object to what the cache knows of it and its slim body, in one pass that builds nothing else.
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use foldhash::fast::FixedState;
 
-use crate::cache::interner::Interner;
 use crate::cache::json::{Cursor, JsonError};
-use crate::delta::{Header, Labels, OwnerRef, Version};
+use crate::delta::{END, Header, Labels, Version, finalizers_of, owners_of};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 
@@ -57,33 +56,95 @@ pub(crate) struct Scanner {
     /// `"apiVersion":…,"kind":…,` for items of lists that leave them out.
     type_meta: Arc<str>,
     keep: KeepManagers,
-    interner: Arc<Interner>,
+}
+
+/// What a scan leaves beside the facts; reused from one object to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// Text of [`Labels`].
+    pub(crate) labels: String,
+    /// Text that [`owners_of`] reads.
+    pub(crate) owners: String,
+    /// Text that [`finalizers_of`] reads.
+    pub(crate) finalizers: String,
+    /// The slim object.
+    pub(crate) body: Vec<u8>,
+}
+
+/// What is known of an object without decoding it, labels, owners and finalizers apart.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) namespace: Cow<'a, str>,
+    pub(crate) uid: Cow<'a, str>,
+    pub(crate) version: Version,
+    pub(crate) generation: Option<i64>,
+    pub(crate) deletion: Option<Cow<'a, str>>,
+    pub(crate) deletion_grace: Option<i64>,
+    pub(crate) created: Option<Cow<'a, str>>,
+    pub(crate) annotations_digest: u64,
+    pub(crate) spec_digest: u64,
+    pub(crate) status_digest: u64,
+    pub(crate) content_digest: u64,
+}
+
+impl Facts<'_> {
+    /// The header of an object that no store holds.
+    pub(crate) fn header(&self, scratch: &Scratch) -> Header {
+        let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(Arc::from);
+        Header {
+            key: ObjectKey::new(&*self.namespace, &*self.name),
+            uid: Arc::from(&*self.uid),
+            version: self.version.clone(),
+            generation: self.generation,
+            labels: Labels::of_text(Arc::from(&*scratch.labels)),
+            owners: owners_of(&scratch.owners),
+            finalizers: finalizers_of(&scratch.finalizers),
+            deletion: text(&self.deletion),
+            deletion_grace: self.deletion_grace,
+            created: text(&self.created),
+            annotations_digest: self.annotations_digest,
+            spec_digest: self.spec_digest,
+            status_digest: self.status_digest,
+            content_digest: self.content_digest,
+        }
+    }
+}
+
+/// What tells one version of one object from another.
+#[derive(Debug)]
+pub(crate) struct Identity<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) namespace: Cow<'a, str>,
+    pub(crate) uid: Cow<'a, str>,
+    pub(crate) version: Version,
 }
 
 impl Scanner {
-    pub(crate) fn new(kind: &Kind, metadata_only: bool, keep: KeepManagers, interner: Arc<Interner>) -> Self {
+    pub(crate) fn new(kind: &Kind, metadata_only: bool, keep: KeepManagers) -> Self {
         let (api_version, name) = if metadata_only {
             ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata")
         } else {
             (kind.api_version(), kind.kind())
         };
         let type_meta = format!("\"apiVersion\":\"{api_version}\",\"kind\":\"{name}\",").into();
-        Self {
-            type_meta,
-            keep,
-            interner,
-        }
+        Self { type_meta, keep }
     }
 
-    /// Header and slim body of an object.
-    pub(crate) fn scan(&self, text: &[u8]) -> Result<(Header, Bytes), ScanError> {
+    /// Reads no further than it must to tell the object and its version.
+    pub(crate) fn identify<'a>(&self, text: &'a [u8]) -> Result<Identity<'a>, ScanError> {
+        identify(text)
+    }
+
+    /// The facts of an object; labels, owners, finalizers and the slim body are left in `scratch`.
+    pub(crate) fn scan<'a>(&self, text: &'a [u8], scratch: &mut Scratch) -> Result<Facts<'a>, ScanError> {
         let mut metadata = None;
         let mut typed = (false, false);
         let (mut spec, mut status) = (0_u64, 0_u64);
         let mut cursor = Cursor::new(text);
         cursor.members(|name, value| {
             match name {
-                b"metadata" => metadata = Some(self.metadata(text, value)?),
+                b"metadata" => metadata = Some(self.metadata(text, value, scratch)?),
                 b"apiVersion" => {
                     typed.0 = true;
                     value.skip()?;
@@ -99,34 +160,42 @@ impl Scanner {
         })?;
         let end = cursor.position();
         let mut metadata = metadata.ok_or(ScanError::Missing("metadata"))?;
-        metadata.header.spec_digest = spec;
-        metadata.header.status_digest = status;
-        metadata.header.content_digest = metadata.header.content_digest.wrapping_add(spec);
         let prefix = if typed == (true, true) { "" } else { &*self.type_meta };
-        let body = slim(&text[..end], prefix, &metadata);
-        Ok((metadata.header, body))
+        slim(&text[..end], prefix, &metadata, &mut scratch.body);
+        metadata.facts.spec_digest = spec;
+        metadata.facts.status_digest = status;
+        metadata.facts.content_digest = metadata.facts.content_digest.wrapping_add(spec);
+        Ok(metadata.facts)
     }
 
-    fn metadata(&self, text: &[u8], cursor: &mut Cursor<'_>) -> Result<Metadata, ScanError> {
+    fn metadata<'a>(
+        &self,
+        text: &'a [u8],
+        cursor: &mut Cursor<'a>,
+        scratch: &mut Scratch,
+    ) -> Result<Metadata<'a>, ScanError> {
         let mut found = Found::default();
         let mut digest = 0_u64;
         let mut managed = None;
         let mut kept = Vec::new();
+        scratch.labels.clear();
+        scratch.owners.clear();
+        scratch.finalizers.clear();
         cursor.members(|name, value| {
             let start = value.position();
             match name {
-                b"name" => found.name = self.interned(value, false)?,
-                b"namespace" => found.namespace = self.interned(value, true)?,
-                b"uid" => found.uid = self.interned(value, false)?,
+                b"name" => found.name = value.text()?,
+                b"namespace" => found.namespace = value.text()?,
+                b"uid" => found.uid = value.text()?,
                 b"resourceVersion" => found.version = value.text()?.map(|text| Version::parse(&text)),
                 b"generation" => found.generation = value.integer()?,
-                b"deletionTimestamp" => found.deletion = self.interned(value, false)?,
+                b"deletionTimestamp" => found.deletion = value.text()?.filter(|text| !text.is_empty()),
                 b"deletionGracePeriodSeconds" => found.deletion_grace = value.integer()?,
-                b"creationTimestamp" => found.created = self.interned(value, true)?,
-                b"labels" => found.labels = self.labels(value)?,
+                b"creationTimestamp" => found.created = value.text()?.filter(|text| !text.is_empty()),
+                b"labels" => labels(value, &mut scratch.labels)?,
                 b"annotations" => found.annotations_digest = digest_of_map(value)?,
-                b"ownerReferences" => found.owners = self.owners(value)?,
-                b"finalizers" => found.finalizers = self.finalizers(value)?,
+                b"ownerReferences" => owners(value, &mut scratch.owners)?,
+                b"finalizers" => finalizers(value, &mut scratch.finalizers)?,
                 b"managedFields" => {
                     kept = self.own_managers(value)?;
                     managed = Some(start..value.position());
@@ -140,17 +209,15 @@ impl Scanner {
             }
             Ok::<(), ScanError>(())
         })?;
-        let header = Header {
-            key: ObjectKey::new(
-                found.namespace.unwrap_or_else(|| self.interner.get("")),
-                found.name.ok_or(ScanError::Missing("metadata.name"))?,
-            ),
-            uid: found.uid.unwrap_or_else(|| self.interner.get("")),
+        let facts = Facts {
+            name: found
+                .name
+                .filter(|name| !name.is_empty())
+                .ok_or(ScanError::Missing("metadata.name"))?,
+            namespace: found.namespace.unwrap_or_default(),
+            uid: found.uid.unwrap_or_default(),
             version: found.version.ok_or(ScanError::Missing("metadata.resourceVersion"))?,
             generation: found.generation,
-            labels: found.labels,
-            owners: found.owners,
-            finalizers: found.finalizers,
             deletion: found.deletion,
             deletion_grace: found.deletion_grace,
             created: found.created,
@@ -159,81 +226,13 @@ impl Scanner {
             status_digest: 0,
             content_digest: digest,
         };
-        Ok(Metadata { header, managed, kept })
-    }
-
-    fn interned(&self, cursor: &mut Cursor<'_>, shared: bool) -> Result<Option<Arc<str>>, JsonError> {
-        let text = cursor.text()?.filter(|text| !text.is_empty());
-        Ok(text.map(|text| {
-            if shared {
-                self.interner.get(&text)
-            } else {
-                Arc::from(&*text)
-            }
-        }))
-    }
-
-    fn labels(&self, cursor: &mut Cursor<'_>) -> Result<Labels, JsonError> {
-        if cursor.is_null() {
-            cursor.skip()?;
-            return Ok(Labels::default());
-        }
-        let mut pairs = Vec::new();
-        cursor.members(|key, value| {
-            // Keys of labels hold no character that JSON escapes.
-            let key = self.interner.get(&String::from_utf8_lossy(key));
-            let value = value.text()?.unwrap_or_default();
-            pairs.push((key, self.interner.get(&value)));
-            Ok::<(), JsonError>(())
-        })?;
-        Ok(Labels::new(pairs))
-    }
-
-    fn owners(&self, cursor: &mut Cursor<'_>) -> Result<Box<[OwnerRef]>, JsonError> {
-        let mut owners = Vec::new();
-        self.each(cursor, |element| {
-            let (mut api_version, mut kind, mut name, mut uid, mut controller) = (None, None, None, None, false);
-            element.members(|key, value| {
-                match key {
-                    b"apiVersion" => api_version = self.interned(value, true)?,
-                    b"kind" => kind = self.interned(value, true)?,
-                    b"name" => name = self.interned(value, true)?,
-                    b"uid" => uid = self.interned(value, true)?,
-                    b"controller" => controller = value.boolean()?,
-                    _ => {
-                        value.skip()?;
-                    }
-                }
-                Ok::<(), JsonError>(())
-            })?;
-            let empty = || self.interner.get("");
-            owners.push(OwnerRef {
-                api_version: api_version.unwrap_or_else(empty),
-                kind: kind.unwrap_or_else(empty),
-                name: name.unwrap_or_else(empty),
-                uid: uid.unwrap_or_else(empty),
-                controller,
-            });
-            Ok(())
-        })?;
-        Ok(owners.into())
-    }
-
-    fn finalizers(&self, cursor: &mut Cursor<'_>) -> Result<Box<[Arc<str>]>, JsonError> {
-        let mut finalizers = Vec::new();
-        self.each(cursor, |element| {
-            if let Some(finalizer) = self.interned(element, true)? {
-                finalizers.push(finalizer);
-            }
-            Ok(())
-        })?;
-        Ok(finalizers.into())
+        Ok(Metadata { facts, managed, kept })
     }
 
     /// The raw entries of managedFields that stay.
-    fn own_managers(&self, cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u8>>, JsonError> {
+    fn own_managers<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Vec<&'a [u8]>, JsonError> {
         let mut kept = Vec::new();
-        self.each(cursor, |element| {
+        each(cursor, |element| {
             let entry = element.raw()?;
             let mut ours = false;
             Cursor::new(entry).members(|key, value| {
@@ -245,48 +244,153 @@ impl Scanner {
                 Ok::<(), JsonError>(())
             })?;
             if ours {
-                kept.push(entry.to_vec());
+                kept.push(entry);
             }
             Ok(())
         })?;
         Ok(kept)
     }
+}
 
-    #[allow(clippy::unused_self, reason = "reads as the others do")]
-    fn each<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-        visit: impl FnMut(&mut Cursor<'a>) -> Result<(), JsonError>,
-    ) -> Result<(), JsonError> {
-        if cursor.is_null() {
-            cursor.skip()?;
+fn identify(text: &[u8]) -> Result<Identity<'_>, ScanError> {
+    let mut found = Found::default();
+    let mut seen = false;
+    Cursor::new(text).members(|name, value| {
+        if name != b"metadata" {
+            value.skip()?;
             return Ok(());
         }
-        cursor.elements(visit)
+        seen = true;
+        value.members(|name, value| {
+            match name {
+                b"name" => found.name = value.text()?,
+                b"namespace" => found.namespace = value.text()?,
+                b"uid" => found.uid = value.text()?,
+                b"resourceVersion" => found.version = value.text()?.map(|text| Version::parse(&text)),
+                _ => {
+                    value.skip()?;
+                }
+            }
+            Ok::<(), ScanError>(())
+        })
+    })?;
+    if !seen {
+        return Err(ScanError::Missing("metadata"));
     }
+    Ok(Identity {
+        name: found
+            .name
+            .filter(|name| !name.is_empty())
+            .ok_or(ScanError::Missing("metadata.name"))?,
+        namespace: found.namespace.unwrap_or_default(),
+        uid: found.uid.unwrap_or_default(),
+        version: found.version.ok_or(ScanError::Missing("metadata.resourceVersion"))?,
+    })
+}
+
+fn labels(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), JsonError> {
+    if cursor.is_null() {
+        cursor.skip()?;
+        return Ok(());
+    }
+    let mut pairs = Vec::new();
+    let mut sorted = true;
+    cursor.members(|key, value| {
+        // Keys of labels hold no character that JSON escapes.
+        let key = String::from_utf8_lossy(key);
+        sorted &= pairs.last().is_none_or(|(last, _)| *last < key);
+        pairs.push((key, value.text()?.unwrap_or_default()));
+        Ok::<(), JsonError>(())
+    })?;
+    // Servers write maps in the order of their keys.
+    if sorted {
+        for (key, value) in &pairs {
+            push(text, key);
+            push(text, value);
+        }
+    } else {
+        text.push_str(Labels::new(pairs).text());
+    }
+    Ok(())
+}
+
+fn owners(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), JsonError> {
+    each(cursor, |element| {
+        let mut parts: [Cow<'_, str>; 4] = Default::default();
+        let mut controller = false;
+        element.members(|key, value| {
+            let part = match key {
+                b"apiVersion" => 0,
+                b"kind" => 1,
+                b"name" => 2,
+                b"uid" => 3,
+                b"controller" => {
+                    controller = value.boolean()?;
+                    return Ok(());
+                }
+                _ => {
+                    value.skip()?;
+                    return Ok(());
+                }
+            };
+            parts[part] = value.text()?.unwrap_or_default();
+            Ok::<(), JsonError>(())
+        })?;
+        for part in &parts {
+            push(text, part);
+        }
+        push(text, if controller { "1" } else { "" });
+        Ok(())
+    })
+}
+
+fn finalizers(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), JsonError> {
+    each(cursor, |element| {
+        if let Some(finalizer) = element.text()?.filter(|text| !text.is_empty()) {
+            push(text, &finalizer);
+        }
+        Ok(())
+    })
+}
+
+fn push(text: &mut String, part: &str) {
+    if part.contains(END) {
+        text.extend(part.chars().filter(|c| *c != END));
+    } else {
+        text.push_str(part);
+    }
+    text.push(END);
+}
+
+fn each<'a>(
+    cursor: &mut Cursor<'a>,
+    visit: impl FnMut(&mut Cursor<'a>) -> Result<(), JsonError>,
+) -> Result<(), JsonError> {
+    if cursor.is_null() {
+        cursor.skip()?;
+        return Ok(());
+    }
+    cursor.elements(visit)
 }
 
 /// What one pass over `metadata` gives.
-struct Metadata {
-    header: Header,
+struct Metadata<'a> {
+    facts: Facts<'a>,
     /// Where the value of managedFields lies in the text.
     managed: Option<Range<usize>>,
-    kept: Vec<Vec<u8>>,
+    kept: Vec<&'a [u8]>,
 }
 
 #[derive(Default)]
-struct Found {
-    name: Option<Arc<str>>,
-    namespace: Option<Arc<str>>,
-    uid: Option<Arc<str>>,
+struct Found<'a> {
+    name: Option<Cow<'a, str>>,
+    namespace: Option<Cow<'a, str>>,
+    uid: Option<Cow<'a, str>>,
     version: Option<Version>,
     generation: Option<i64>,
-    labels: Labels,
-    owners: Box<[OwnerRef]>,
-    finalizers: Box<[Arc<str>]>,
-    deletion: Option<Arc<str>>,
+    deletion: Option<Cow<'a, str>>,
     deletion_grace: Option<i64>,
-    created: Option<Arc<str>>,
+    created: Option<Cow<'a, str>>,
     annotations_digest: u64,
 }
 
@@ -321,9 +425,10 @@ fn digest_of_map(cursor: &mut Cursor<'_>) -> Result<u64, JsonError> {
     Ok(sum)
 }
 
-/// The text with managedFields cut down to what is kept, in an allocation of its exact size.
-fn slim(text: &[u8], prefix: &str, metadata: &Metadata) -> Bytes {
-    let mut out = Vec::with_capacity(text.len() + prefix.len());
+/// Writes the text with managedFields cut down to what is kept.
+fn slim(text: &[u8], prefix: &str, metadata: &Metadata<'_>, out: &mut Vec<u8>) {
+    out.clear();
+    out.reserve(text.len() + prefix.len());
     let open = text.iter().position(|byte| *byte == b'{').map_or(0, |at| at + 1);
     out.extend_from_slice(&text[..open]);
     out.extend_from_slice(prefix.as_bytes());
@@ -342,8 +447,6 @@ fn slim(text: &[u8], prefix: &str, metadata: &Metadata) -> Bytes {
             out.extend_from_slice(&text[managed.end..]);
         }
     }
-    // A shrunk copy: what the first capacity leaves over would stay for as long as the object.
-    Bytes::from(out.into_boxed_slice())
 }
 
 /// Widens the span of a member's value to the whole member with one of its commas.

@@ -1,4 +1,6 @@
 use super::*;
+use bytes::Bytes;
+
 use crate::cache::split_list;
 
 fn scanner() -> Scanner {
@@ -6,15 +8,20 @@ fn scanner() -> Scanner {
         &Kind::new("demo.dev", "v1", "App", "apps", true),
         false,
         KeepManagers::of("app-operator", &["legacy".to_owned()]),
-        Arc::default(),
     )
+}
+
+fn scan(text: &str) -> Result<(Header, Vec<u8>), ScanError> {
+    let mut scratch = Scratch::default();
+    let header = scanner().scan(text.as_bytes(), &mut scratch)?.header(&scratch);
+    Ok((header, scratch.body))
 }
 
 const APP: &str = r#"{"apiVersion":"demo.dev/v1","kind":"App","metadata":{"name":"web","namespace":"shop","uid":"u-1","resourceVersion":"42","generation":3,"labels":{"b":"2","a":"1"},"annotations":{"note":"}]\""},"creationTimestamp":"2026-01-01T00:00:00Z","finalizers":["demo.dev/x"],"managedFields":[{"manager":"kubectl","operation":"Apply","fieldsV1":{"f:spec":{}}},{"manager":"app-operator/app","operation":"Apply","fieldsV1":{"f:spec":{}}}],"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u-2","controller":true}]},"spec":{"image":"a{b"},"status":{"ready":1}}"#;
 
 #[test]
 fn the_header_is_read_and_the_body_loses_the_managers_of_others() {
-    let (header, body) = scanner().scan(APP.as_bytes()).expect("valid");
+    let (header, body) = scan(APP).expect("valid");
     assert_eq!(header.key, ObjectKey::new("shop", "web"));
     assert_eq!(&*header.uid, "u-1");
     assert_eq!(header.version.number(), Some(42));
@@ -39,7 +46,7 @@ fn managed_fields_of_others_alone_vanish_wherever_they_stand() {
         format!(r#"{{"name":"web","resourceVersion":"1" , "managedFields" : [ {strange} ] }}"#),
     ] {
         let text = format!(r#"{{"apiVersion":"demo.dev/v1","kind":"App","metadata":{metadata}}}"#);
-        let (_, body) = scanner().scan(text.as_bytes()).expect("valid");
+        let (_, body) = scan(&text).expect("valid");
         let body: serde_json::Value = serde_json::from_slice(&body).expect("still JSON");
         assert_eq!(
             body["metadata"],
@@ -50,9 +57,7 @@ fn managed_fields_of_others_alone_vanish_wherever_they_stand() {
 
 #[test]
 fn an_item_without_its_type_gets_it_from_the_list() {
-    let (_, body) = scanner()
-        .scan(br#" {"metadata":{"name":"web","resourceVersion":"1"},"spec":{}}  "#)
-        .expect("valid");
+    let (_, body) = scan(r#" {"metadata":{"name":"web","resourceVersion":"1"},"spec":{}}  "#).expect("valid");
     let body: serde_json::Value = serde_json::from_slice(&body).expect("still JSON");
     assert_eq!(body["apiVersion"], "demo.dev/v1");
     assert_eq!(body["kind"], "App");
@@ -60,7 +65,7 @@ fn an_item_without_its_type_gets_it_from_the_list() {
 
 #[test]
 fn digests_change_with_their_part_alone() {
-    let scan = |text: &str| scanner().scan(text.as_bytes()).expect("valid").0;
+    let scan = |text: &str| scan(text).expect("valid").0;
     let base = scan(APP);
     let version = scan(&APP.replace("\"42\"", "\"43\"").replace("kubectl", "k9s"));
     assert_eq!(version.content_digest, base.content_digest);
@@ -89,7 +94,7 @@ fn what_is_no_object_is_refused() {
         r#"{"metadata":{"name":"x"}}"#,
         r#"{"metadata":"#,
     ] {
-        assert!(scanner().scan(text.as_bytes()).is_err(), "{text}");
+        assert!(scan(text).is_err(), "{text}");
     }
 }
 

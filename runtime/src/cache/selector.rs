@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     fn labels(pairs: &[(&str, &str)]) -> Labels {
-        Labels::new(pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect())
+        Labels::new(pairs.to_vec())
     }
 
     fn parse(text: &str) -> Selector {

@@ -117,12 +117,7 @@ impl<C: Declare> Context<C> {
     pub fn get<K: ReadBy<C>>(&self, name: impl ObjectName) -> BoxFuture<'_, Result<Option<Arc<K>>>> {
         let kind = Kind::of::<K>();
         let key = name.into_key(&self.key().namespace, kind.namespaced());
-        Box::pin(async move {
-            match self.inner.get(&kind, &key).await? {
-                Some(cached) => Ok(Some(cached.decode::<K>()?)),
-                None => Ok(None),
-            }
-        })
+        Box::pin(async move { self.inner.get_as(&kind, &key).await })
     }
 
     /// The objects of a kind that match a query, sorted by namespace and name.
@@ -148,8 +143,7 @@ impl<C: Declare> Context<C> {
     ///
     /// An object does not fit its Rust type.
     pub fn children<K: OwnedBy<C>>(&self) -> Result<Vec<Arc<K>>> {
-        let found = self.inner.children(&Kind::of::<K>())?;
-        found.iter().map(|cached| Ok(cached.decode::<K>()?)).collect()
+        self.inner.children_as(&Kind::of::<K>())
     }
 
     /// Reads that bypass the cache.

@@ -10,6 +10,7 @@ use crate::delta::Header;
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
+use crate::object::Object;
 use crate::owner::Ownership;
 
 impl Inner {
@@ -34,6 +35,20 @@ impl Inner {
             Lookup::Missing => Ok(None),
             Lookup::Unknown(Unknown::OutsideNamespaces) => Err(self.outside(kind, key)),
             Lookup::Unknown(_) => self.live(kind, key).await,
+        }
+    }
+
+    /// As [`get`](Self::get), decoded.
+    pub(super) async fn get_as<K: Object>(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<Arc<K>>> {
+        self.check_read(kind)?;
+        match self.shared.reader.get_as(kind, key)? {
+            Lookup::Found(object) => Ok(Some(object)),
+            Lookup::Missing => Ok(None),
+            Lookup::Unknown(Unknown::OutsideNamespaces) => Err(self.outside(kind, key)),
+            Lookup::Unknown(_) => match self.live(kind, key).await? {
+                Some(cached) => Ok(Some(cached.decode::<K>()?)),
+                None => Ok(None),
+            },
         }
     }
 
@@ -94,6 +109,12 @@ impl Inner {
         let mut owned = self.shared.reader.by_owner(kind, self.uid());
         owned.retain(|object| Ownership::of(object.header(), self.uid()) == Ownership::Ours);
         Ok(owned)
+    }
+
+    /// As [`children`](Self::children), decoded.
+    pub(super) fn children_as<K: Object>(&self, kind: &Kind) -> Result<Vec<Arc<K>>> {
+        self.check_own(kind)?;
+        Ok(self.shared.reader.controlled_as(kind, self.uid())?)
     }
 
     /// As [`children`](Self::children), after asking the server what became of writes whose outcome is unknown.

@@ -193,10 +193,10 @@ fn specs(watch: &WatchDecl, namespaces: &[String]) -> Vec<InformerSpec> {
 /// Wakes every primary object for a resync, spread over `within`.
 pub(super) fn resync(primaries: &[Informer], queue: &Queue, within: std::time::Duration, random: impl Fn() -> f64) {
     for informer in primaries {
-        for object in informer.list(None, None) {
+        for key in informer.keys() {
             let delay = within.mul_f64(random());
             let reasons = Reasons::from(Reason::Resync);
-            queue.add_after(object.key().clone(), delay, Class::Background, reasons);
+            queue.add_after(key, delay, Class::Background, reasons);
         }
     }
 }

@@ -4,16 +4,14 @@
 //! subscribers.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
-
-use bytes::Bytes;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::{Informer, State};
 use crate::cache::Cached;
 use crate::cache::overlay::Moment;
-use crate::cache::scanner::ScanError;
-use crate::cache::store::Record;
-use crate::delta::{Delta, DeltaCause, Header, Version};
+use crate::cache::scanner::{ScanError, Scratch};
+use crate::cache::store::{Contexts, Encoder, Tuning};
+use crate::delta::{Delta, DeltaCause, Version};
 use crate::key::ObjectKey;
 
 /// A list under way.
@@ -42,18 +40,33 @@ impl Informer {
 
     /// The list holds this object.
     pub(crate) fn listed(&self, run: ListRun, object: &[u8]) -> Result<(), ScanError> {
-        let (header, body) = self.0.scanner.scan(object)?;
-        self.put(header, body, run.cause);
+        // Most objects of a relist are as they were; those are not scanned to their end.
+        if run.cause == DeltaCause::Relist {
+            let found = self.0.scanner.identify(object)?;
+            let mut state = self.state_mut();
+            let store = &mut state.store;
+            if let Some(slot) = store.find_by(&found.namespace, &found.name)
+                && store.holds(slot, &found.uid, &found.version)
+            {
+                store.touch(slot);
+                return Ok(());
+            }
+        }
+        self.put(object, run.cause)?;
         Ok(())
     }
 
     /// The list has ended: the store equals the server at this version.
     pub(crate) fn end_list(&self, run: ListRun, version: &Version) {
         let stale = self.state().store.stale();
-        for key in stale {
-            self.take(&key, run.cause);
+        for slot in stale {
+            self.take(slot, run.cause);
         }
-        self.state_mut().progress = Some(version.clone());
+        {
+            let mut state = self.state_mut();
+            state.progress = Some(version.clone());
+            state.store.fit();
+        }
         self.overlay().listed(self.kind(), self.scope(), run.begun, version);
         self.admit();
         if !std::mem::replace(&mut self.state_mut().synced, true) {
@@ -63,33 +76,29 @@ impl Informer {
 
     /// The watch says that the object is there, as it stands in `object`.
     pub(crate) fn changed(&self, object: &[u8]) -> Result<(), ScanError> {
-        let (header, body) = self.0.scanner.scan(object)?;
         self.admit();
-        let version = header.version.clone();
-        self.put(header, body, DeltaCause::Event);
+        let version = self.put(object, DeltaCause::Event)?;
         self.advance(&version);
         Ok(())
     }
 
     /// The watch says that the object is gone, or has left the selector.
     pub(crate) fn deleted(&self, object: &[u8]) -> Result<(), ScanError> {
-        let (header, _) = self.0.scanner.scan(object)?;
+        let found = self.0.scanner.identify(object)?;
         self.admit();
         // An event that comes late must not take what came after it.
-        let held = self.state().store.get(&header.key);
-        if held.is_some_and(|held| !is_newer(&held.header, &header.version)) {
-            self.take(&header.key, DeltaCause::Event);
+        let slot = {
+            let state = self.state();
+            let slot = state.store.find_by(&found.namespace, &found.name);
+            slot.filter(|slot| !is_newer(&state.store.record(*slot).version(), &found.version))
+        };
+        if let Some(slot) = slot {
+            self.take(slot, DeltaCause::Event);
         }
-        let overlay = self.overlay();
-        overlay.seen(
-            self.kind(),
-            self.scope(),
-            &header.key,
-            &header.uid,
-            &header.version,
-            true,
-        );
-        self.advance(&header.version);
+        let key = ObjectKey::new(&*found.namespace, &*found.name);
+        self.overlay()
+            .seen(self.kind(), self.scope(), &key, &found.uid, &found.version, true);
+        self.advance(&found.version);
         Ok(())
     }
 
@@ -110,9 +119,16 @@ impl Informer {
 
     /// Replays what is held to those who came late.
     pub(crate) fn admit(&self) {
-        for sink in self.0.subscribers.admit() {
-            // A copy of handles, not of bodies; taken so that the sink may ask the informer.
-            for object in self.list(None, None) {
+        let waiting = self.0.subscribers.admit();
+        if waiting.is_empty() {
+            return;
+        }
+        // One object at a time, and without the lock, so that a sink may ask the informer. Nothing changes meanwhile:
+        // only this task changes the store.
+        let slots = self.selected(None, None).1;
+        for sink in waiting {
+            for slot in &slots {
+                let object = self.cached(self.state().store.record(*slot));
                 let key = object.key().clone();
                 sink(&Delta::new(
                     self.kind().clone(),
@@ -130,53 +146,90 @@ impl Informer {
         self.0.subscribers.arrived().await;
     }
 
-    fn put(&self, header: Header, body: Bytes, cause: DeltaCause) {
-        let key = header.key.clone();
-        let held = self.state().store.get(&key);
-        if let Some(held) = &held {
-            if held.header.uid != header.uid {
-                // Recreated under the same name, and its deletion was missed: two changes, never one.
-                self.take(&key, cause);
-            } else if held.header.version == header.version
-                || (cause == DeltaCause::Event && is_newer(&held.header, &header.version))
-            {
-                // Known already, or an event that comes late. A list is always right, even where it is older: the
-                // server was restored from a backup.
-                self.state_mut().store.touch(&key);
-                return;
-            }
-        }
-        let record = Record {
-            header: Arc::new(header),
-            body,
+    /// Takes in an object; answers its version.
+    fn put(&self, object: &[u8], cause: DeltaCause) -> Result<Version, ScanError> {
+        let mut intake = self.intake();
+        let Intake { scratch, encoder } = &mut *intake;
+        let facts = self.0.scanner.scan(object, scratch)?;
+        let held = {
+            let state = self.state();
+            let slot = state.store.find_by(&facts.namespace, &facts.name);
+            slot.map(|slot| {
+                let record = state.store.record(slot);
+                (slot, record.has_uid(&facts.uid), record.version())
+            })
         };
-        let new = self.cached(record.clone());
-        let old = {
+        match held {
+            // Recreated under the same name, and its deletion was missed: two changes, never one.
+            Some((slot, false, _)) => self.take(slot, cause),
+            // Known already, or an event that comes late. A list is always right, even where it is older: the server
+            // was restored from a backup.
+            Some((slot, true, version))
+                if version == facts.version || (cause == DeltaCause::Event && is_newer(&version, &facts.version)) =>
+            {
+                self.state_mut().store.touch(slot);
+                return Ok(facts.version);
+            }
+            _ => {}
+        }
+        encoder.encode(&scratch.body);
+        let heard = !self.0.subscribers.is_silent();
+        let (old, new) = {
             let mut state = self.state_mut();
             let State { store, indexes, .. } = &mut *state;
-            let old = store.insert(record).map(|record| self.cached(record));
-            indexes.update(old.as_ref(), Some(&new));
-            old
+            let before = held.filter(|(_, same, _)| *same && heard);
+            let old = before.map(|(slot, _, _)| self.cached(store.record(slot)));
+            let Some(slot) = store.insert(&facts, scratch, encoder) else {
+                return Err(ScanError::Missing("metadata.name of a length that names have"));
+            };
+            let new = (heard || !indexes.is_empty()).then(|| self.cached(store.record(slot)));
+            if let Some(new) = new.as_ref().filter(|_| !indexes.is_empty()) {
+                indexes.update(slot, Some(new));
+            }
+            (old, new)
         };
-        let own = new.header();
+        let key = ObjectKey::new(&*facts.namespace, &*facts.name);
         self.overlay()
-            .seen(self.kind(), self.scope(), &key, &own.uid, &own.version, false);
-        self.tell(key, old, Some(new), cause);
+            .seen(self.kind(), self.scope(), &key, &facts.uid, &facts.version, false);
+        let version = facts.version;
+        if encoder.judge(&self.state().store) == Tuning::Learn {
+            self.learn(encoder);
+        }
+        // A sink may ask the informer for whatever it likes.
+        drop(intake);
+        if let Some(new) = new.filter(|_| heard) {
+            self.tell(key, old, Some(new), cause);
+        }
+        Ok(version)
     }
 
-    fn take(&self, key: &ObjectKey, cause: DeltaCause) {
+    fn learn(&self, encoder: &mut Encoder) {
+        let samples = self.state().store.samples();
+        if let Some(codec) = encoder.learn(&samples)
+            && let Some(id) = self.state_mut().store.take_up(Arc::clone(&codec))
+        {
+            encoder.take_up(id, codec);
+        }
+    }
+
+    fn take(&self, slot: u32, cause: DeltaCause) {
         let old = {
             let mut state = self.state_mut();
             let State { store, indexes, .. } = &mut *state;
-            let Some(record) = store.remove(key) else { return };
-            let old = self.cached(record);
-            indexes.update(Some(&old), None);
+            let old = self.cached(store.record(slot));
+            store.remove(slot);
+            indexes.update(slot, None);
             old
         };
         let gone = old.header();
+        let key = gone.key.clone();
         self.overlay()
-            .seen(self.kind(), self.scope(), key, &gone.uid, &gone.version, true);
-        self.tell(key.clone(), Some(old), None, cause);
+            .seen(self.kind(), self.scope(), &key, &gone.uid, &gone.version, true);
+        self.tell(key, Some(old), None, cause);
+    }
+
+    fn intake(&self) -> MutexGuard<'_, Intake> {
+        self.0.intake.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&self, key: ObjectKey, old: Option<Cached>, new: Option<Cached>, cause: DeltaCause) {
@@ -185,6 +238,22 @@ impl Informer {
     }
 }
 
-fn is_newer(header: &Header, than: &Version) -> bool {
-    header.version.compare(than) == Some(Ordering::Greater)
+/// What only the informer's task uses, from one object to the next.
+#[derive(Debug)]
+pub(super) struct Intake {
+    scratch: Scratch,
+    encoder: Encoder,
+}
+
+impl Intake {
+    pub(super) fn new(contexts: Arc<Contexts>, compress: bool) -> Self {
+        Self {
+            scratch: Scratch::default(),
+            encoder: Encoder::new(contexts, compress),
+        }
+    }
+}
+
+fn is_newer(held: &Version, than: &Version) -> bool {
+    held.compare(than) == Some(Ordering::Greater)
 }

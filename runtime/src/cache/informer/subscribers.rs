@@ -41,6 +41,11 @@ impl Subscribers {
         waiting
     }
 
+    /// Whether nobody hears of changes, so that none need be put into words.
+    pub(super) fn is_silent(&self) -> bool {
+        self.lists().active.is_empty()
+    }
+
     /// Tells everyone who is active. Called by the informer's task alone, which keeps the order.
     pub(super) fn tell(&self, delta: &Delta) {
         let active = Arc::clone(&self.lists().active);

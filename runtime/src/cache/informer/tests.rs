@@ -11,7 +11,14 @@ fn app() -> Kind {
 
 fn informer_of(spec: InformerSpec, overlay: &Overlay) -> Informer {
     let env = Env::seeded(jiff::Timestamp::UNIX_EPOCH, 1);
-    Informer::new(spec, KeepManagers::default(), Arc::default(), overlay.clone(), &env)
+    Informer::new(
+        spec,
+        KeepManagers::default(),
+        &Arc::default(),
+        true,
+        overlay.clone(),
+        &env,
+    )
 }
 
 fn informer() -> (Informer, Overlay) {

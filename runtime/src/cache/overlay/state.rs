@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::counted::Counted;
 use super::{Entry, Gone, Holds, Moment, Question, ScopeId};
 use crate::cache::Cached;
 use crate::delta::Version;
@@ -25,7 +26,7 @@ type Resource = (Arc<str>, Arc<str>);
 
 #[derive(Default)]
 struct Entries {
-    held: BTreeMap<ObjectKey, Waiting>,
+    held: Counted<ObjectKey, Waiting>,
     scopes: BTreeMap<ScopeId, Scope>,
 }
 
@@ -72,7 +73,7 @@ impl State {
         Moment(self.moment)
     }
 
-    pub(super) fn join(&mut self, kind: &Kind, namespace: Option<Arc<str>>, holds: Holds) -> ScopeId {
+    pub(super) fn join(&mut self, kind: &Kind, namespace: Option<Arc<str>>, holds: Holds) -> super::Scope {
         self.scopes += 1;
         let id = ScopeId(self.scopes);
         let scope = Scope {
@@ -81,8 +82,12 @@ impl State {
             progress: None,
             at_version: BTreeSet::new(),
         };
-        self.entries(kind).scopes.insert(id, scope);
-        id
+        let entries = self.entries(kind);
+        entries.scopes.insert(id, scope);
+        super::Scope {
+            id,
+            held: entries.held.count(),
+        }
     }
 
     pub(super) fn leave(&mut self, kind: &Kind, scope: ScopeId) {
@@ -369,7 +374,7 @@ impl Scope {
 }
 
 fn release(
-    held: &mut BTreeMap<ObjectKey, Waiting>,
+    held: &mut Counted<ObjectKey, Waiting>,
     key: &ObjectKey,
     scope: ScopeId,
     when: impl FnOnce(&Waiting) -> bool,

@@ -43,9 +43,9 @@ fn held(overlay: &Overlay) -> String {
 #[test]
 fn a_write_is_held_until_every_informer_has_reached_its_version() {
     let overlay = Overlay::new();
-    let one = overlay.join(&app(), None, holds_none());
-    let two = overlay.join(&app(), Some("shop".into()), holds_none());
-    let elsewhere = overlay.join(&app(), Some("other".into()), holds_none());
+    let one = overlay.join(&app(), None, holds_none()).id();
+    let two = overlay.join(&app(), Some("shop".into()), holds_none()).id();
+    let elsewhere = overlay.join(&app(), Some("other".into()), holds_none()).id();
     overlay.advance(&app(), two, &version("5"));
     overlay.written(&target("patch"), &object("u", "7"));
     assert_eq!(held(&overlay), "version 7");
@@ -60,7 +60,7 @@ fn a_write_is_held_until_every_informer_has_reached_its_version() {
 #[test]
 fn a_write_that_the_watch_delivered_before_its_answer_is_not_held() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None, holds_none());
+    let scope = overlay.join(&app(), None, holds_none()).id();
     overlay.advance(&app(), scope, &version("7"));
     overlay.written(&target("patch"), &object("u", "7"));
     assert!(overlay.is_empty());
@@ -86,7 +86,7 @@ fn answers_that_arrive_in_another_order_leave_the_newest() {
 #[test]
 fn a_deletion_is_held_until_its_uid_is_seen_to_go() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None, holds_none());
+    let scope = overlay.join(&app(), None, holds_none()).id();
     overlay.written(&target("patch"), &object("u", "7"));
     let answer = Bytes::from_static(br#"{"kind":"Status","status":"Success","details":{"name":"web","uid":"u"}}"#);
     overlay.written(&target("delete"), &answer);
@@ -106,7 +106,7 @@ fn a_deletion_is_held_until_its_uid_is_seen_to_go() {
 #[test]
 fn a_deletion_outside_the_scope_leaves_once_a_later_version_is_reached() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None, holds_none());
+    let scope = overlay.join(&app(), None, holds_none()).id();
     overlay.written(&target("delete"), &object("u", "7"));
     assert!(overlay.has_unbounded(&app(), scope));
     let begun = overlay.moment();
@@ -121,7 +121,7 @@ fn a_deletion_outside_the_scope_leaves_once_a_later_version_is_reached() {
 #[test]
 fn a_list_settles_deletions_that_were_answered_before_it_began() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None, holds_none());
+    let scope = overlay.join(&app(), None, holds_none()).id();
     let early = overlay.moment();
     overlay.written(&target("delete"), &object("u", "7"));
     overlay.listed(&app(), scope, early, &version("20"));
@@ -208,7 +208,7 @@ fn an_object_in_another_api_version_is_only_known_to_the_server() {
 #[tokio::test(start_paused = true)]
 async fn where_versions_are_not_ordered_a_write_waits_for_its_event_and_not_for_ever() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None, holds_none());
+    let scope = overlay.join(&app(), None, holds_none()).id();
     overlay.written(&target("patch"), &object("u", "abc"));
     overlay.advance(&app(), scope, &version("abd"));
     assert_eq!(held(&overlay), "version abc");
@@ -222,7 +222,7 @@ async fn where_versions_are_not_ordered_a_write_waits_for_its_event_and_not_for_
 #[test]
 fn after_a_restore_to_an_earlier_version_nothing_is_waited_for() {
     let overlay = Overlay::new();
-    let scope = overlay.join(&app(), None, holds_none());
+    let scope = overlay.join(&app(), None, holds_none()).id();
     overlay.advance(&app(), scope, &version("100"));
     overlay.written(&target("patch"), &object("u", "107"));
     let begun = overlay.moment();
