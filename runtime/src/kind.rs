@@ -16,12 +16,11 @@ pub struct Kind(Names);
 
 #[derive(Clone)]
 enum Names {
-    /// Of a Rust type: nothing to allocate, as reads name their kind each time.
-    Static(Inner<&'static str>),
+    /// Of a Rust type: nothing to allocate, as reads name their kind each time, and no more to carry than where to ask.
+    Type(fn() -> Inner<&'static str>),
     Shared(Arc<Inner<String>>),
 }
 
-#[derive(Clone, Copy)]
 struct Inner<T> {
     group: T,
     version: T,
@@ -34,19 +33,12 @@ impl Kind {
     /// The kind of a Rust type.
     #[must_use]
     pub fn of<K: Object>() -> Self {
-        let namespaced = <K::Scope as Scope>::NAMESPACED;
-        match (K::group(&()), K::version(&()), K::kind(&()), K::plural(&())) {
-            (Cow::Borrowed(group), Cow::Borrowed(version), Cow::Borrowed(kind), Cow::Borrowed(plural)) => {
-                Self(Names::Static(Inner {
-                    group,
-                    version,
-                    kind,
-                    plural,
-                    namespaced,
-                }))
-            }
-            (group, version, kind, plural) => Self::new(group, version, kind, plural, namespaced),
+        let all = [K::group(&()), K::version(&()), K::kind(&()), K::plural(&())];
+        if all.iter().all(|name| matches!(name, Cow::Borrowed(_))) {
+            return Self(Names::Type(names_of::<K>));
         }
+        let [group, version, kind, plural] = all;
+        Self::new(group, version, kind, plural, <K::Scope as Scope>::NAMESPACED)
     }
 
     /// A kind known at run time only, as discovery or configuration gives it.
@@ -82,7 +74,7 @@ impl Kind {
     #[must_use]
     pub fn group(&self) -> &str {
         match &self.0 {
-            Names::Static(names) => names.group,
+            Names::Type(names) => names().group,
             Names::Shared(names) => &names.group,
         }
     }
@@ -91,7 +83,7 @@ impl Kind {
     #[must_use]
     pub fn version(&self) -> &str {
         match &self.0 {
-            Names::Static(names) => names.version,
+            Names::Type(names) => names().version,
             Names::Shared(names) => &names.version,
         }
     }
@@ -100,7 +92,7 @@ impl Kind {
     #[must_use]
     pub fn kind(&self) -> &str {
         match &self.0 {
-            Names::Static(names) => names.kind,
+            Names::Type(names) => names().kind,
             Names::Shared(names) => &names.kind,
         }
     }
@@ -109,7 +101,7 @@ impl Kind {
     #[must_use]
     pub fn plural(&self) -> &str {
         match &self.0 {
-            Names::Static(names) => names.plural,
+            Names::Type(names) => names().plural,
             Names::Shared(names) => &names.plural,
         }
     }
@@ -118,7 +110,7 @@ impl Kind {
     #[must_use]
     pub fn namespaced(&self) -> bool {
         match &self.0 {
-            Names::Static(names) => names.namespaced,
+            Names::Type(names) => names().namespaced,
             Names::Shared(names) => names.namespaced,
         }
     }
@@ -146,6 +138,21 @@ impl Kind {
 
     fn names(&self) -> (&str, &str, &str) {
         (self.group(), self.kind(), self.version())
+    }
+}
+
+/// The names of a type that names itself by literals.
+fn names_of<K: Object>() -> Inner<&'static str> {
+    let literal = |name: Cow<'static, str>| match name {
+        Cow::Borrowed(name) => name,
+        Cow::Owned(_) => "",
+    };
+    Inner {
+        group: literal(K::group(&())),
+        version: literal(K::version(&())),
+        kind: literal(K::kind(&())),
+        plural: literal(K::plural(&())),
+        namespaced: <K::Scope as Scope>::NAMESPACED,
     }
 }
 

@@ -21,11 +21,12 @@ impl Members {
             Self::None => *self = Self::One(slot),
             Self::One(one) if *one == slot => {}
             Self::One(one) => {
-                *self = Self::Few(if *one < slot {
+                let pair = if *one < slot {
                     vec![*one, slot]
                 } else {
                     vec![slot, *one]
-                })
+                };
+                *self = Self::Few(pair);
             }
             Self::Few(few) => {
                 if let Err(at) = few.binary_search(&slot) {
