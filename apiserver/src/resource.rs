@@ -82,6 +82,8 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     /// The schema of this version.
     pub schema: Arc<Schema>,
+    /// What every request for this version is warned of; nothing for versions to stay.
+    pub deprecation: Option<String>,
     /// Set for kinds that a CustomResourceDefinition defines.
     pub custom: Option<Arc<Custom>>,
 }
@@ -142,6 +144,16 @@ impl Resource {
             self.plural.clone()
         } else {
             format!("{}.{}", self.plural, self.group)
+        }
+    }
+
+    /// The group that refusals of its objects name: the one that stores them, where two groups show the same objects.
+    #[must_use]
+    pub fn stored_group(&self) -> &str {
+        if &*self.stored_under == "events" {
+            ""
+        } else {
+            &self.group
         }
     }
 

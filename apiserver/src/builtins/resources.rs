@@ -33,6 +33,16 @@ const COUNT_GENERATION: &[(&str, &str)] = &[
     ("scheduling.k8s.io", "PriorityClass"),
 ];
 
+/// Kinds that are kept but warned of.
+const DEPRECATED: &[(&str, &str, &str)] = &[
+    ("", "ComponentStatus", "v1 ComponentStatus is deprecated in v1.19+"),
+    (
+        "",
+        "Endpoints",
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ),
+];
+
 /// Groups whose objects another version stores.
 const STORAGE_VERSIONS: &[(&str, &str, &str)] = &[("autoscaling", "HorizontalPodAutoscaler", "v2")];
 
@@ -120,6 +130,10 @@ fn resource(group: &str, version: &str, entry: &Value) -> Resource {
         counts_generation: COUNT_GENERATION.contains(&(group, &kind)),
         subresources: Vec::new(),
         schema: Schema::builtin(group, version, &kind).unwrap_or_else(|| Arc::new(Schema::any())),
+        deprecation: DEPRECATED
+            .iter()
+            .find(|(g, k, _)| *g == group && *k == kind)
+            .map(|(.., warning)| (*warning).to_owned()),
         custom: None,
         kind,
     }

@@ -61,9 +61,6 @@ pub fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<St
     }
     match (&*resource.group, &*resource.kind) {
         ("", "Pod") if old.is_none() => warnings.extend(check_pods::warnings(&new["spec"], "spec")),
-        ("", "Endpoints") => {
-            warnings.push("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned());
-        }
         ("", "Secret") => warnings.extend(tls_warning(new)),
         ("networking.k8s.io", "Ingress") => {
             let class = "kubernetes.io/ingress.class";

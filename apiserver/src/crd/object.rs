@@ -8,7 +8,7 @@ use crate::builtins::metadata;
 use crate::builtins::names::NameRule;
 use crate::error::Cause;
 use crate::resource::Resource;
-use crate::schema::{ListType, Node, same};
+use crate::schema::{ListType, Node, go, same};
 
 /// What is wrong with a custom object; `subresource` is empty for the object itself, and `old` is set for updates.
 ///
@@ -20,23 +20,61 @@ pub fn validate_object(resource: &Resource, subresource: &str, new: &Value, old:
         None => metadata::validate_create(resource, new),
         Some(old) => metadata::validate_update(resource, new, old),
     };
-    causes.extend(match subresource {
-        "status" => schema.validate_field("status", new, old),
-        _ => schema.validate(new, old),
+    let status_alone = subresource == "status";
+    causes.extend(if status_alone {
+        schema.validate_field("status", new, old)
+    } else {
+        schema.validate(new, old)
     });
-    let mut embedded = Vec::new();
-    each_place(schema.root(), new, old, "", &mut |node, value, old, path| {
-        if !old.is_some_and(|old| same(old, value)) {
-            check_embedded(node, value, path, &mut embedded);
-        }
-    });
-    causes.extend(embedded);
-    let mut lists = Vec::new();
-    each_place(schema.root(), new, old, "", &mut |node, value, _, path| {
-        check_list(node, value, path, &mut lists);
-    });
-    causes.extend(lists);
+    if let Some(scale) = resource.custom.as_ref().and_then(|custom| custom.scale.as_ref()) {
+        let written: &[&str] = if status_alone {
+            &["statusReplicasPath"]
+        } else {
+            &["specReplicasPath", "statusReplicasPath"]
+        };
+        causes.extend(written.iter().filter_map(|path| replicas(&scale[*path], new)));
+    }
+    if !status_alone {
+        each_place(schema.root(), new, "", &mut |node, value, path| {
+            check_embedded(node, value, path, &mut causes);
+        });
+    }
+    // Lists that were wrong before may stay so.
+    if old.is_none_or(|old| lists(schema.root(), old).is_empty()) {
+        causes.extend(lists(schema.root(), new));
+    }
     causes.extend(rules(schema.root(), new, old, &causes));
+    causes
+}
+
+/// What is wrong with the number of replicas that `/scale` reads.
+fn replicas(path: &Value, object: &Value) -> Option<Cause> {
+    let path = path.as_str()?;
+    let found = path
+        .trim_start_matches('.')
+        .split('.')
+        .try_fold(object, |value, step| value.get(step))?;
+    let Some(count) = found.as_i64() else {
+        let (shown, kind) = (go::value(found), go::type_name(found));
+        let steps = path.trim_start_matches('.');
+        let why = format!(".{steps} accessor error: {shown} is of the type {kind}, expected int64");
+        return Some(Cause::invalid(path, &0.into(), why));
+    };
+    let why = if count < 0 {
+        "should be a non-negative integer".to_owned()
+    } else if count > i64::from(i32::MAX) {
+        format!("should be less than or equal to {}", i32::MAX)
+    } else {
+        return None;
+    };
+    Some(Cause::invalid(path, found, why))
+}
+
+fn lists(node: &Node, object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    each_place(node, object, "", &mut |node, value, path| {
+        check_list(node, value, path, &mut causes);
+    });
     causes
 }
 
@@ -59,15 +97,9 @@ fn rules(node: &Node, new: &Value, old: Option<&Value>, causes: &[Cause]) -> Vec
     super::rules::evaluate(node, new, old, "")
 }
 
-/// Calls `check` with every value that the schema knows, its old value and its path (`spec.m[key].list[0]`).
-fn each_place(
-    node: &Node,
-    value: &Value,
-    old: Option<&Value>,
-    path: &str,
-    check: &mut impl FnMut(&Node, &Value, Option<&Value>, &str),
-) {
-    check(node, value, old, path);
+/// Calls `check` with every value that the schema knows and its path (`spec.m[key].list[0]`).
+fn each_place(node: &Node, value: &Value, path: &str, check: &mut impl FnMut(&Node, &Value, &str)) {
+    check(node, value, path);
     match value {
         Value::Object(map) => {
             for (key, value) in map {
@@ -79,14 +111,13 @@ fn each_place(
                     Some(_) => format!("{path}.{key}"),
                     None => format!("{path}[{key}]"),
                 };
-                each_place(child, value, old.and_then(|o| o.get(key)), &below, check);
+                each_place(child, value, &below, check);
             }
         }
         Value::Array(items) => {
             let Some(child) = &node.items else { return };
             for (index, item) in items.iter().enumerate() {
-                let old = old.and_then(|o| o.get(index));
-                each_place(child, item, old, &format!("{path}[{index}]"), check);
+                each_place(child, item, &format!("{path}[{index}]"), check);
             }
         }
         _ => {}

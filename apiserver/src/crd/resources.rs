@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::discovery::by_preference;
 use crate::resource::{Custom, Resource, Subresource};
 use crate::schema::Schema;
 
@@ -70,6 +71,7 @@ pub fn resources(definition: &Value) -> Vec<Resource> {
                 counts_generation: true,
                 subresources: subresources_of(subresources, &text(&names["kind"])),
                 schema: schema.clone(),
+                deprecation: deprecation(spec, version),
                 custom: Some(Arc::new(Custom {
                     definition: text(&definition["metadata"]["name"]),
                     definition_generation: definition["metadata"]["generation"].as_u64().unwrap_or_default(),
@@ -92,6 +94,29 @@ pub fn resources(definition: &Value) -> Vec<Resource> {
             }
         })
         .collect()
+}
+
+/// What users of a deprecated version are told: the definition's words, or which served version is preferred.
+fn deprecation(spec: &Value, version: &Value) -> Option<String> {
+    if version["deprecated"] != true {
+        return None;
+    }
+    if let Some(own) = version["deprecationWarning"].as_str() {
+        return Some(own.to_owned());
+    }
+    let (group, kind, name) = (
+        text(&spec["group"]),
+        text(&spec["names"]["kind"]),
+        text(&version["name"]),
+    );
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    let better = versions
+        .filter(|other| other["served"] == true && other["deprecated"] != true)
+        .map(|other| text(&other["name"]))
+        .filter(|other| by_preference(other, &name).is_lt())
+        .min_by(|a, b| by_preference(a, b));
+    let instead = better.map_or_else(String::new, |better| format!("; use {group}/{better} {kind}"));
+    Some(format!("{group}/{name} {kind} is deprecated{instead}"))
 }
 
 fn subresources_of(declared: &Value, kind: &str) -> Vec<Subresource> {

@@ -1,6 +1,7 @@
 //! Which form of a discovery document a client accepts.
 
 use crate::error::ApiError;
+use crate::http::accept::Media;
 
 /// The form of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,25 +12,27 @@ pub(super) enum Form {
     Aggregated,
 }
 
-/// The first form in an `Accept` header that can be served.
-pub(super) fn choose(accept: &str, may_aggregate: bool) -> Result<Form, ApiError> {
+/// The first media type and form in an `Accept` header that can be served.
+pub(super) fn choose(accept: &str, may_aggregate: bool) -> Result<(Media, Form), ApiError> {
     if accept.trim().is_empty() {
-        return Ok(Form::Plain);
+        return Ok((Media::Json, Form::Plain));
     }
     for clause in accept.split(',') {
         let mut parts = clause.split(';').map(str::trim);
-        let media = parts.next().unwrap_or_default();
+        let media = match parts.next().unwrap_or_default() {
+            "application/json" | "application/*" | "*/*" => Media::Json,
+            "application/yaml" => Media::Yaml,
+            "application/vnd.kubernetes.protobuf" => Media::Protobuf,
+            _ => continue,
+        };
         let parameters: Vec<(&str, &str)> = parts.filter_map(|p| p.split_once('=')).collect();
         let parameter = |name: &str| parameters.iter().find(|(k, _)| *k == name).map(|(_, v)| *v);
-        if !matches!(media, "application/json" | "*/*") {
-            continue;
-        }
         match parameter("as") {
-            None => return Ok(Form::Plain),
+            None => return Ok((media, Form::Plain)),
             Some("APIGroupDiscoveryList")
                 if may_aggregate && parameter("g") == Some("apidiscovery.k8s.io") && parameter("v") == Some("v2") =>
             {
-                return Ok(Form::Aggregated);
+                return Ok((media, Form::Aggregated));
             }
             Some(_) => {}
         }
@@ -42,6 +45,20 @@ pub(super) fn choose(accept: &str, may_aggregate: bool) -> Result<Form, ApiError
     ))
 }
 
+/// The content type of an answer.
+pub(super) fn content_type(media: Media, form: Form) -> &'static str {
+    match (media, form) {
+        (Media::Json, Form::Plain) => "application/json",
+        (Media::Yaml, Form::Plain) => "application/yaml",
+        (Media::Protobuf, Form::Plain) => "application/vnd.kubernetes.protobuf",
+        (Media::Json, Form::Aggregated) => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        (Media::Yaml, Form::Aggregated) => "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        (Media::Protobuf, Form::Aggregated) => {
+            "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,15 +67,15 @@ mod tests {
 
     #[test]
     fn the_first_form_that_fits_wins() {
-        assert_eq!(choose("", true).unwrap(), Form::Plain);
-        assert_eq!(choose("*/*", true).unwrap(), Form::Plain);
-        assert_eq!(
-            choose(&format!("{V2},application/json"), true).unwrap(),
-            Form::Aggregated
-        );
-        assert_eq!(choose(&format!("{V2},application/json"), false).unwrap(), Form::Plain);
+        let form = |accept: &str, may_aggregate| choose(accept, may_aggregate).unwrap().1;
+        assert_eq!(form("", true), Form::Plain);
+        assert_eq!(form("*/*", true), Form::Plain);
+        assert_eq!(form(&format!("{V2},application/json"), true), Form::Aggregated);
+        assert_eq!(form(&format!("{V2},application/json"), false), Form::Plain);
         let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
-        assert_eq!(choose(&format!("{beta}, application/json"), true).unwrap(), Form::Plain);
+        assert_eq!(form(&format!("{beta}, application/json"), true), Form::Plain);
+        let binary = choose("application/vnd.kubernetes.protobuf, application/json", true).unwrap();
+        assert_eq!(binary, (Media::Protobuf, Form::Plain));
     }
 
     #[test]

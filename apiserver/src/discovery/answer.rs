@@ -5,6 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::http::accept::Media;
+use crate::http::{protobuf, yaml};
+
 /// What a client asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ask<'a> {
@@ -38,11 +41,19 @@ impl Answer {
         Self::new(200, "application/json", document.to_string())
     }
 
+    /// 200 with a document in a media type.
+    pub(crate) fn of(media: Media, content_type: &'static str, document: &Value) -> Self {
+        let body: Bytes = match media {
+            Media::Json => document.to_string().into(),
+            Media::Yaml => yaml::write(document).into(),
+            Media::Protobuf => protobuf::encode(document).unwrap_or_default().into(),
+        };
+        Self::new(200, content_type, body)
+    }
+
     /// 200 with a document and its ETag, or 304 when the client has it already.
-    #[must_use]
-    pub fn tagged(content_type: &'static str, document: &Value, ask: &Ask<'_>) -> Self {
-        let body = document.to_string();
-        let tag = format!("\"{}\"", hash(body.as_bytes()));
+    pub(crate) fn tagged(media: Media, content_type: &'static str, document: &Value, ask: &Ask<'_>) -> Self {
+        let tag = format!("\"{}\"", hash(document.to_string().as_bytes()));
         let known = ask
             .if_none_match
             .split(',')
@@ -50,7 +61,7 @@ impl Answer {
         let mut answer = if known {
             Self::new(304, "", Bytes::new())
         } else {
-            Self::new(200, content_type, body)
+            Self::of(media, content_type, document)
         };
         answer.headers = vec![
             ("ETag", tag),

@@ -77,7 +77,7 @@ fn add(groups: &mut Vec<Group>, resource: &Arc<Resource>) {
 
 /// Stable before beta before alpha, higher numbers first, other names last and by name
 /// (<https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#version-priority>).
-fn by_preference(a: &str, b: &str) -> Ordering {
+pub(crate) fn by_preference(a: &str, b: &str) -> Ordering {
     match (rank(a), rank(b)) {
         (Some(first), Some(second)) => second.cmp(&first),
         (Some(_), None) => Ordering::Less,

@@ -19,6 +19,7 @@ use crate::error::ApiError;
 use crate::resource::Resource;
 use accept::Form;
 use groups::Groups;
+pub(crate) use groups::by_preference;
 
 /// Answers a discovery path (`/api`, `/api/v1`, `/apis`, `/apis/<group>`, `/apis/<group>/<version>`, `/version`).
 ///
@@ -46,15 +47,17 @@ pub fn respond(resources: &[Arc<Resource>], ask: &Ask<'_>) -> Option<Result<Answ
         ["apis", group, version] => (plain::resources(&groups(), group, version)?, None),
         _ => return None,
     };
-    Some(match (accept::choose(ask.accept, aggregated.is_some()), aggregated) {
-        (Ok(Form::Aggregated), Some(core)) => Ok(Answer::tagged(
-            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-            &aggregated::document(&groups(), core),
-            ask,
-        )),
-        (Ok(_), _) => Ok(Answer::json(&plain)),
-        (Err(error), _) => Err(error),
-    })
+    if matches!(parts.as_slice(), ["" | "version"]) {
+        // These two are always JSON.
+        return Some(Ok(Answer::json(&plain)));
+    }
+    Some(accept::choose(ask.accept, aggregated.is_some()).map(|(media, form)| {
+        let content_type = accept::content_type(media, form);
+        match aggregated.filter(|_| form == Form::Aggregated) {
+            Some(core) => Answer::tagged(media, content_type, &aggregated::document(&groups(), core), ask),
+            None => Answer::of(media, content_type, &plain),
+        }
+    }))
 }
 
 #[cfg(test)]

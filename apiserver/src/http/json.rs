@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::schema::go;
+
 /// A parsed body.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Parsed {
@@ -199,6 +201,12 @@ impl<'de, K: EntryKey<'de>> Visitor<'de> for Node<'_, K> {
                 keys: PhantomData,
             };
             let value = entries.next_value_seed(seed)?;
+            if key == NULL_KEY {
+                return Err(A::Error::custom(format!(
+                    "{NULL_KEY}{}{NULL_KEY_END}",
+                    go::syntax(&value)
+                )));
+            }
             match map.get_mut(&key) {
                 None => {
                     map.insert(key, value);
@@ -274,16 +282,21 @@ impl<'de> Deserialize<'de> for Key {
                 bare(&key)
             }
 
-            fn visit_unit<E: Error>(self) -> Result<Key, E> {
-                Err(E::custom(NULL_KEY))
+            fn visit_unit<E>(self) -> Result<Key, E> {
+                Ok(Key {
+                    text: NULL_KEY.to_owned(),
+                    bare: true,
+                })
             }
         }
         deserializer.deserialize_any(AnyKey)
     }
 }
 
-/// What is wrong with a key that is null.
-pub(crate) const NULL_KEY: &str = "unsupported map key of type: %!s(<nil>), key: <nil>";
+/// Stands for a key that is null, which no object has: the refusal, up to the value, which ends with [`NULL_KEY_END`].
+pub(crate) const NULL_KEY: &str = "unsupported map key of type: %!s(<nil>), key: <nil>, value: ";
+/// Where that refusal ends in what the parser makes of it.
+pub(crate) const NULL_KEY_END: char = '\u{2404}';
 
 struct Order<'a> {
     path: &'a Path<'a>,

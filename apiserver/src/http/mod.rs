@@ -24,6 +24,7 @@ pub(crate) mod resource;
 pub(crate) mod respond;
 pub(crate) mod route;
 pub(crate) mod yaml;
+mod yaml_words;
 
 use std::fmt;
 use std::io;

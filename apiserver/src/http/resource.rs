@@ -34,8 +34,8 @@ pub(crate) async fn serve(
     let resource = catalog
         .get(&route.group, &route.version, &route.resource)
         .ok_or_else(|| no_such_path(core, route))?;
-    let custom = resource.custom.is_some();
     check_place(&resource, route)?;
+    let deprecation: Vec<String> = resource.deprecation.clone().into_iter().collect();
     let scope = Scope {
         core: Arc::clone(core),
         catalog,
@@ -54,6 +54,21 @@ pub(crate) async fn serve(
         resource,
     };
     check_verb(&scope, incoming, route)?;
+    match Box::pin(answer(scope, incoming, route)).await {
+        Ok(mut response) => {
+            respond::warn(&mut response, &deprecation);
+            Ok(response)
+        }
+        Err(mut error) => {
+            error.warnings.splice(0..0, deprecation);
+            Err(error)
+        }
+    }
+}
+
+/// Carries out the verb.
+async fn answer(scope: Scope, incoming: &Incoming, route: &Route) -> Result<Response<Body>, ApiError> {
+    let custom = scope.resource.custom.is_some();
     let offer = Offer {
         builtin: !custom,
         forms: true,

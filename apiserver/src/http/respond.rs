@@ -193,7 +193,7 @@ pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
         told.push(warning);
         let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
         let clean: String = quoted.chars().filter(|c| !c.is_control()).collect();
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{clean}\"")) {
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{clean}\"").as_bytes()) {
             response.headers_mut().append(header::WARNING, value);
         }
     }

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::json::{Complaint, EntryKey, Key, NULL_KEY, Parsed, Twice, collect};
+use super::json::{Complaint, EntryKey, Key, Parsed, Twice, collect};
+use super::yaml_words;
 use crate::error::quoted;
 use serde_saphyr::Spanned;
 
@@ -21,7 +22,7 @@ pub(crate) fn parse(text: &[u8], twice: Twice) -> Result<Parsed, String> {
     serde_saphyr::with_deserializer_from_str_with_options(first_document(text), options, |deserializer| {
         collect::<Spanned<Key>, _>(deserializer, twice)
     })
-    .map_err(|error| complaint(&error.to_string()))
+    .map_err(|error| yaml_words::of(&error.to_string(), text))
 }
 
 impl EntryKey<'_> for Spanned<Key> {
@@ -30,19 +31,6 @@ impl EntryKey<'_> for Spanned<Key> {
         let shown = if bare { text.clone() } else { quoted(&text) };
         (Complaint::Line(self.referenced.line(), shown), text)
     }
-}
-
-/// One line of what the parser says; it adds an excerpt of the text.
-fn complaint(error: &str) -> String {
-    if error.contains(NULL_KEY) {
-        return NULL_KEY.to_owned();
-    }
-    error
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_owned()
 }
 
 /// Writes a value as the real server does: keys sorted, lists not indented.

@@ -26,10 +26,32 @@ const SUFFIX: usize = 5;
 pub(crate) async fn create(
     scope: &Scope,
     options: &WriteOptions,
-    mut object: Value,
+    object: Value,
     mut warnings: Vec<String>,
     tracked: bool,
 ) -> Result<Outcome, ApiError> {
+    let created = create_warning(scope, options, object, &mut warnings, tracked).await;
+    outcome(created, 201, warnings)
+}
+
+/// The answer of a write, or its refusal, with all warnings so far.
+pub(crate) fn outcome(written: Result<Shown, ApiError>, code: u16, warnings: Vec<String>) -> Result<Outcome, ApiError> {
+    match written {
+        Ok(shown) => Ok(Outcome { code, shown, warnings }),
+        Err(mut error) => {
+            error.warnings.splice(0..0, warnings);
+            Err(error)
+        }
+    }
+}
+
+async fn create_warning(
+    scope: &Scope,
+    options: &WriteOptions,
+    mut object: Value,
+    warnings: &mut Vec<String>,
+    tracked: bool,
+) -> Result<Shown, ApiError> {
     let resource = &*scope.resource;
     place(scope, &mut object)?;
     if let Some(custom) = &resource.custom
@@ -65,7 +87,7 @@ pub(crate) async fn create(
         let causes = strategy::validate_create(resource, &candidate);
         if !causes.is_empty() {
             let kind = candidate["kind"].as_str().unwrap_or(&resource.kind);
-            return Err(ApiError::invalid(&resource.group, kind, &name, &causes));
+            return Err(ApiError::invalid(resource.stored_group(), kind, &name, &causes));
         }
         warnings.extend(strategy::warnings(resource, &candidate, None));
         warnings.extend(super::update::validate(scope, options, Operation::Create, &mut candidate, None).await?);
@@ -85,13 +107,7 @@ pub(crate) async fn create(
         let existing = if options.dry_run {
             match scope.core.store.find(&resource.stored_under, &scope.namespace, &name) {
                 Some(existing) => existing,
-                None => {
-                    return Ok(Outcome {
-                        code: 201,
-                        shown: Shown::Value(candidate),
-                        warnings,
-                    });
-                }
+                None => return Ok(Shown::Value(candidate)),
             }
         } else {
             match scope.core.store.insert(draft(scope, &name, candidate)?) {
@@ -101,12 +117,7 @@ pub(crate) async fn create(
                         let group = stored.value()["spec"]["group"].as_str().unwrap_or_default().to_owned();
                         Box::pin(definitions::settle(scope, &group)).await;
                     }
-                    let shown = shape::show(resource, &stored)?;
-                    return Ok(Outcome {
-                        code: 201,
-                        shown,
-                        warnings,
-                    });
+                    return shape::show(resource, &stored);
                 }
                 Err(existing) => existing,
             }
@@ -136,7 +147,14 @@ pub(crate) fn draft(scope: &Scope, name: &str, mut object: Value) -> Result<Draf
         name,
     );
     let fields = fields::values(resource, &object);
-    Ok(Draft::new(key, &object, fields, shape::schema_state(resource)))
+    // What was dropped or taken away after defaulting is filled in when the object is read.
+    let complete = shape::storage_schema(resource).is_none_or(|schema| !schema.lacks_defaults(&object));
+    let state = if complete {
+        shape::schema_state(resource)
+    } else {
+        shape::INCOMPLETE
+    };
+    Ok(Draft::new(key, &object, fields, state))
 }
 
 /// Drops what a client cannot set, and what it left empty.

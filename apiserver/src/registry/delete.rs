@@ -28,11 +28,16 @@ const ATTEMPTS: usize = 100;
 /// # Errors
 /// 404 if there is none, 409 if a precondition does not hold, 403 of admission.
 pub(crate) async fn delete(scope: &Scope, options: &DeleteOptions) -> Result<Outcome, ApiError> {
+    delete_as(scope, options, &scope.name).await
+}
+
+/// Deletes the object; `name` is what admission is told of its name: nothing for a part of a collection.
+async fn delete_as(scope: &Scope, options: &DeleteOptions, name: &str) -> Result<Outcome, ApiError> {
     for _ in 0..ATTEMPTS {
         let stored = read::find(scope)?;
         check_preconditions(&scope.resource, &stored, options)?;
         let old = shape::value(&scope.resource, &stored)?;
-        let warnings = admit(scope, options, &old).await?;
+        let warnings = admit(scope, options, name, &old).await?;
         if let Some(shown) = step(scope, options, &stored, &old)? {
             return Ok(Outcome {
                 code: 200,
@@ -58,7 +63,7 @@ pub(crate) async fn delete_collection(
     let mut warnings = Vec::new();
     for object in &list.objects {
         let one = scope.named(&object.key.namespace, &object.key.name);
-        match Box::pin(delete(&one, options)).await {
+        match Box::pin(delete_as(&one, options, "")).await {
             Ok(outcome) => warnings.extend(outcome.warnings),
             // Somebody else was faster.
             Err(error) if error.code == 404 => {}
@@ -323,7 +328,7 @@ pub(crate) fn check_preconditions(
     Err(error)
 }
 
-async fn admit(scope: &Scope, options: &DeleteOptions, old: &Value) -> Result<Vec<String>, ApiError> {
+async fn admit(scope: &Scope, options: &DeleteOptions, name: &str, old: &Value) -> Result<Vec<String>, ApiError> {
     let mut nothing = Value::Null;
     let mut request = Request {
         user: &scope.user,
@@ -331,7 +336,7 @@ async fn admit(scope: &Scope, options: &DeleteOptions, old: &Value) -> Result<Ve
         resource: &scope.resource,
         subresource: &scope.subresource,
         namespace: &scope.namespace,
-        name: &scope.name,
+        name,
         object: &mut nothing,
         old: Some(old),
         dry_run: options.dry_run,

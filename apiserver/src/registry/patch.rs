@@ -166,6 +166,8 @@ pub(crate) fn decoded(
             None | Some("") if resource.custom.is_none() => {
                 fields.insert(field.to_owned(), expected.as_str().into());
             }
+            // Of a custom resource, both are checked with the rest of the object.
+            Some(_) if resource.custom.is_some() => {}
             _ if field == "kind" && resource.custom.is_some() => {}
             _ => return Err(refused(&format!("{field} must be {expected}"))),
         }

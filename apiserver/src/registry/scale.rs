@@ -33,6 +33,7 @@ static SCALE: LazyLock<Arc<Resource>> = LazyLock::new(|| {
         counts_generation: false,
         subresources: Vec::new(),
         schema: Schema::builtin("autoscaling", "v1", "Scale").unwrap_or_else(|| Arc::new(Schema::any())),
+        deprecation: None,
         custom: None,
     })
 });

@@ -41,6 +41,9 @@ pub(crate) fn layout(resource: &Resource) -> Layout {
     }
 }
 
+/// The state of objects that lack defaults: no definition has it.
+pub(crate) const INCOMPLETE: u64 = u64::MAX;
+
 /// The state of a resource's definition that objects are stored under.
 pub(crate) fn schema_state(resource: &Resource) -> u64 {
     resource

@@ -55,9 +55,11 @@ pub(crate) fn prepare_create(scope: &Scope, object: &mut Value) {
 /// What is wrong with a new object.
 pub(crate) fn validate_create(resource: &Resource, object: &Value) -> Vec<Cause> {
     if resource.custom.is_some() {
-        let mut causes = kind_causes(resource, object);
-        causes.extend(crate::crd::validate_object(resource, "", object, None));
-        return causes;
+        let causes = kind_causes(resource, object);
+        if !causes.is_empty() {
+            return causes;
+        }
+        return crate::crd::validate_object(resource, "", object, None);
     }
     let mut causes = builtins::validate_create(resource, object);
     if definitions::is_definition(resource) {
@@ -92,9 +94,11 @@ pub(crate) fn prepare_update(scope: &Scope, new: &mut Value, old: &Value) {
 pub(crate) fn validate_update(resource: &Resource, subresource: &str, new: &Value, old: &Value) -> Vec<Cause> {
     let subresource = written_part(subresource);
     if resource.custom.is_some() {
-        let mut causes = kind_causes(resource, new);
-        causes.extend(crate::crd::validate_object(resource, subresource, new, Some(old)));
-        return causes;
+        let causes = kind_causes(resource, new);
+        if !causes.is_empty() {
+            return causes;
+        }
+        return crate::crd::validate_object(resource, subresource, new, Some(old));
     }
     let mut causes = builtins::validate_update(resource, subresource, new, old);
     if definitions::is_definition(resource) && subresource.is_empty() {
@@ -110,19 +114,20 @@ fn written_part(subresource: &str) -> &str {
 
 /// What a writer should know about an object that is stored all the same.
 pub(crate) fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<String> {
-    builtins::metadata::warnings(resource, new, old)
+    builtins::warnings(resource, new, old)
 }
 
+/// A patch may have changed what kind of object it is.
 fn kind_causes(resource: &Resource, object: &Value) -> Vec<Cause> {
-    let kind = object["kind"].as_str().unwrap_or_default();
-    if kind == resource.kind {
-        return Vec::new();
-    }
-    vec![Cause::invalid(
-        "kind",
-        &json!(kind),
-        format!("must be {}", resource.kind),
-    )]
+    let expected = [("apiVersion", resource.api_version()), ("kind", resource.kind.clone())];
+    expected
+        .iter()
+        .filter(|(field, expected)| object[*field].as_str() != Some(expected))
+        .map(|(field, expected)| {
+            let given = object[*field].as_str().unwrap_or_default();
+            Cause::invalid(*field, &json!(given), format!("must be {expected}"))
+        })
+        .collect()
 }
 
 /// Whether anything changed that the kind counts: all but the metadata, and the status where it is written apart.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::create::{check_namespace, create, draft, name_mismatch};
+use super::create::{check_namespace, create, draft, name_mismatch, outcome};
 use super::delete::is_finished;
 use super::options::WriteOptions;
 use super::shape::{self, Shown};
@@ -77,63 +77,75 @@ pub(crate) async fn change(
     make: &mut (dyn FnMut(&Value) -> Result<Change, ApiError> + Send),
 ) -> Result<Outcome, ApiError> {
     for _ in 0..ATTEMPTS {
-        let stored = super::read::find(scope)?;
-        let old = shape::value(&scope.resource, &stored)?;
-        let Change {
-            mut object,
-            mut warnings,
-            tracked,
-        } = make(&old)?;
-        check_namespace(scope, &mut object)?;
-        check_name(scope, &object)?;
-        if !uid.is_empty() && *uid != *stored.uid {
-            let why = format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                stored.uid
-            );
-            return Err(ApiError::conflict(&scope.resource, &scope.name, why));
-        }
-        if scope.subresource == "status" && !tracked {
-            // What a status write cannot change must not be owned by it either.
-            let version = object["metadata"]["resourceVersion"].clone();
-            strategy::prepare_update(scope, &mut object, &old);
-            object["metadata"]["resourceVersion"] = version;
-        }
-        warnings.extend(owners::drop_repeated(&mut object, ""));
-        if !tracked {
-            stamp(scope, options, Some(&old), &mut object);
-        }
-        warnings.extend(admit(scope, options, Operation::Update, &mut object, Some(&old)).await?);
-        warnings.extend(owners::drop_repeated(&mut object, owners::AFTER_ADMISSION));
-        check_version(scope, &object, &stored)?;
-        object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
-        restore_metadata(&mut object, &old);
-        strategy::prepare_update(scope, &mut object, &old);
-        let resource = &*scope.resource;
-        scope
-            .core
-            .access
-            .check_escalation(&scope.user, resource, &scope.namespace, &object, Some(&old))?;
-        let causes = strategy::validate_update(resource, &scope.subresource, &object, &old);
-        if !causes.is_empty() {
-            let kind = object["kind"].as_str().unwrap_or(&resource.kind);
-            return Err(ApiError::invalid(&resource.group, kind, &scope.name, &causes));
-        }
-        warnings.extend(strategy::warnings(resource, &object, Some(&old)));
-        warnings.extend(validate(scope, options, Operation::Update, &mut object, Some(&old)).await?);
-        let redefined = redefined(scope, options, &old, &object);
-        if let Some(shown) = finish(scope, options, &stored, &old, object)? {
-            if let Some(group) = redefined {
-                Box::pin(definitions::settle(scope, &group)).await;
-            }
-            return Ok(Outcome {
-                code: 200,
-                shown,
-                warnings,
-            });
+        let mut warnings = Vec::new();
+        let changed = attempt(scope, options, uid, make, &mut warnings).await;
+        // Nothing means that somebody else was faster.
+        if let Some(written) = changed.transpose() {
+            return outcome(written, 200, warnings);
         }
     }
     Err(stale(scope))
+}
+
+/// One try of [`change`]; nothing when somebody else wrote in between.
+async fn attempt(
+    scope: &Scope,
+    options: &WriteOptions,
+    uid: &str,
+    make: &mut (dyn FnMut(&Value) -> Result<Change, ApiError> + Send),
+    warnings: &mut Vec<String>,
+) -> Result<Option<Shown>, ApiError> {
+    let stored = super::read::find(scope)?;
+    let old = shape::value(&scope.resource, &stored)?;
+    let Change {
+        mut object,
+        warnings: told,
+        tracked,
+    } = make(&old)?;
+    warnings.extend(told);
+    check_namespace(scope, &mut object)?;
+    check_name(scope, &object)?;
+    if !uid.is_empty() && *uid != *stored.uid {
+        let why = format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            stored.uid
+        );
+        return Err(ApiError::conflict(&scope.resource, &scope.name, why));
+    }
+    if scope.subresource == "status" && !tracked {
+        // What a status write cannot change must not be owned by it either.
+        let version = object["metadata"]["resourceVersion"].clone();
+        strategy::prepare_update(scope, &mut object, &old);
+        object["metadata"]["resourceVersion"] = version;
+    }
+    warnings.extend(owners::drop_repeated(&mut object, ""));
+    if !tracked {
+        stamp(scope, options, Some(&old), &mut object);
+    }
+    warnings.extend(admit(scope, options, Operation::Update, &mut object, Some(&old)).await?);
+    warnings.extend(owners::drop_repeated(&mut object, owners::AFTER_ADMISSION));
+    check_version(scope, &object, &stored)?;
+    object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
+    restore_metadata(&mut object, &old);
+    strategy::prepare_update(scope, &mut object, &old);
+    let resource = &*scope.resource;
+    scope
+        .core
+        .access
+        .check_escalation(&scope.user, resource, &scope.namespace, &object, Some(&old))?;
+    let causes = strategy::validate_update(resource, &scope.subresource, &object, &old);
+    if !causes.is_empty() {
+        let kind = object["kind"].as_str().unwrap_or(&resource.kind);
+        return Err(ApiError::invalid(resource.stored_group(), kind, &scope.name, &causes));
+    }
+    warnings.extend(strategy::warnings(resource, &object, Some(&old)));
+    warnings.extend(validate(scope, options, Operation::Update, &mut object, Some(&old)).await?);
+    let redefined = redefined(scope, options, &old, &object);
+    let shown = finish(scope, options, &stored, &old, object)?;
+    if let (Some(group), Some(_)) = (redefined, &shown) {
+        Box::pin(definitions::settle(scope, &group)).await;
+    }
+    Ok(shown)
 }
 
 /// The group whose names have to be settled again: that of a definition that changed or went.

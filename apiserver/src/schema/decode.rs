@@ -120,6 +120,15 @@ impl<'n> Walk<'n> {
         self.structure = structure;
         let name = node.name.unwrap_or_default();
         map.retain(|key, value| !vanishes(name, key, value, node));
+        if go_types::stored_as_protobuf(name) {
+            // What is stored as protobuf does not tell an empty list from none.
+            let empty = |value: &&mut Value| value.as_array().is_some_and(Vec::is_empty);
+            for (_, list) in map.iter_mut().filter(|(key, _)| *key != "managedFields") {
+                if empty(&list) {
+                    *list = Value::Null;
+                }
+            }
+        }
         for property in &node.properties {
             fill(name, node, property, map);
         }
@@ -160,7 +169,7 @@ impl<'n> Walk<'n> {
 fn vanishes(structure: &str, key: &str, value: &Value, node: &Node) -> bool {
     let required = node.required.iter().any(|name| &**name == key);
     let property = node.property(key);
-    let written = required || go_types::always_written(structure, key);
+    let written = go_types::always_written(structure, key, required);
     match value {
         // An empty list of owners says something: that ownership is to be forgotten.
         Value::Array(_) if key == "managedFields" => false,
@@ -183,7 +192,7 @@ fn fill(structure: &str, node: &Node, property: &Property, map: &mut Map<String,
         return;
     }
     let required = node.required.contains(&property.name);
-    let written = required || go_types::always_written(structure, &property.name);
+    let written = go_types::always_written(structure, &property.name, required);
     let value = match &property.default {
         Some(Value::Object(_)) => {
             let mut inner = Map::new();

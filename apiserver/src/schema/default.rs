@@ -1,8 +1,8 @@
 //! Filling in defaults.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::node::Node;
+use super::node::{Node, Property};
 
 /// Sets absent fields that have a default, at every depth; a null where null is no value counts as absent.
 pub(super) fn apply(node: &Node, value: &mut Value) {
@@ -10,11 +10,7 @@ pub(super) fn apply(node: &Node, value: &mut Value) {
         Value::Object(map) => {
             for property in &node.properties {
                 let Some(default) = &property.default else { continue };
-                let absent = match map.get(&*property.name) {
-                    None => true,
-                    Some(found) => found.is_null() && !property.node.nullable,
-                };
-                if absent {
+                if is_absent(map, property) {
                     map.insert((*property.name).to_owned(), default.clone());
                 }
             }
@@ -35,5 +31,34 @@ pub(super) fn apply(node: &Node, value: &mut Value) {
             }
         }
         _ => {}
+    }
+}
+
+/// Whether [`apply`] would change the value.
+pub(super) fn is_missing(node: &Node, value: &Value) -> bool {
+    match value {
+        Value::Object(map) => {
+            let defaulted = |property: &&Property| property.default.is_some();
+            node.properties
+                .iter()
+                .filter(defaulted)
+                .any(|property| is_absent(map, property))
+                || map.iter().any(|(key, child)| {
+                    let schema = node.child(key).filter(|schema| schema.name.is_none());
+                    schema.is_some_and(|schema| is_missing(schema, child))
+                })
+        }
+        Value::Array(items) => node
+            .items
+            .as_ref()
+            .is_some_and(|schema| items.iter().any(|item| is_missing(schema, item))),
+        _ => false,
+    }
+}
+
+fn is_absent(map: &Map<String, Value>, property: &Property) -> bool {
+    match map.get(&*property.name) {
+        None => true,
+        Some(found) => found.is_null() && !property.node.nullable,
     }
 }

@@ -5,21 +5,50 @@ use super::node::{Format, Node, Type};
 
 /// Strings behind pointers: `""` is a value and stays.
 const POINTERS: &[(&str, &[&str])] = &[
+    ("AppArmorProfile", &["localhostProfile"]),
+    ("AzureDiskVolumeSource", &["cachingMode", "fsType", "kind"]),
+    ("AzureFilePersistentVolumeSource", &["secretNamespace"]),
+    ("CSIDriverSpec", &["fsGroupPolicy"]),
     ("CSIVolumeSource", &["fsType"]),
+    ("ClusterTrustBundleProjection", &["name", "signerName"]),
     ("Container", &["restartPolicy"]),
+    ("ContainerStatus", &["stopSignal"]),
+    ("CronJobSpec", &["timeZone"]),
+    ("CustomResourceDefinitionVersion", &["deprecationWarning"]),
+    ("CustomResourceSubresourceScale", &["labelSelectorPath"]),
+    ("DeleteOptions", &["propagationPolicy"]),
     ("Endpoint", &["hostname", "nodeName", "zone"]),
     ("EndpointAddress", &["nodeName"]),
     ("EndpointPort", &["appProtocol", "name", "protocol"]),
     ("EphemeralContainer", &["restartPolicy"]),
     ("GRPCAction", &["service"]),
+    ("GlusterfsPersistentVolumeSource", &["endpointsNamespace"]),
+    ("HPAScalingRules", &["selectPolicy"]),
     ("HTTPIngressPath", &["pathType"]),
     ("HostPathVolumeSource", &["type"]),
+    ("ISCSIPersistentVolumeSource", &["initiatorName"]),
+    ("ISCSIVolumeSource", &["initiatorName"]),
     ("IngressClassParametersReference", &["apiGroup", "namespace", "scope"]),
+    ("IngressPortStatus", &["error"]),
     ("IngressSpec", &["ingressClassName"]),
+    (
+        "JSONSchemaProps",
+        &["$ref", "x-kubernetes-list-type", "x-kubernetes-map-type"],
+    ),
     ("JobSpec", &["completionMode", "managedBy", "podReplacementPolicy"]),
-    ("CronJobSpec", &["timeZone"]),
+    ("JobStatus", &["failedIndexes"]),
     ("LeaseSpec", &["holderIdentity", "preferredHolder", "strategy"]),
+    ("Lifecycle", &["stopSignal"]),
+    ("LoadBalancerIngress", &["ipMode"]),
+    ("LocalVolumeSource", &["fsType"]),
+    ("MatchResources", &["matchPolicy"]),
+    ("MutatingAdmissionPolicySpec", &["failurePolicy"]),
+    (
+        "MutatingWebhook",
+        &["failurePolicy", "matchPolicy", "reinvocationPolicy", "sideEffects"],
+    ),
     ("NetworkPolicyPort", &["protocol"]),
+    ("ParamRef", &["parameterNotFoundAction"]),
     (
         "PersistentVolumeClaimSpec",
         &[
@@ -32,10 +61,21 @@ const POINTERS: &[(&str, &[&str])] = &[
     ("PersistentVolumeClaimStatus", &["currentVolumeAttributesClassName"]),
     ("PersistentVolumeSpec", &["volumeAttributesClassName", "volumeMode"]),
     ("PodDNSConfigOption", &["value"]),
+    ("PodDisruptionBudgetSpec", &["unhealthyPodEvictionPolicy"]),
+    ("PodFailurePolicyOnExitCodesRequirement", &["containerName"]),
+    ("PodResourceClaim", &["resourceClaimName", "resourceClaimTemplateName"]),
+    ("PodResourceClaimStatus", &["resourceClaimName"]),
+    ("PodSchedulingGroup", &["podGroupName"]),
+    (
+        "PodSecurityContext",
+        &["fsGroupChangePolicy", "seLinuxChangePolicy", "supplementalGroupsPolicy"],
+    ),
     ("PodSpec", &["hostnameOverride", "preemptionPolicy", "runtimeClassName"]),
+    ("PortStatus", &["error"]),
+    ("Preconditions", &["resourceVersion", "uid"]),
     ("PriorityClass", &["preemptionPolicy"]),
+    ("ResourceHealth", &["message"]),
     ("SeccompProfile", &["localhostProfile"]),
-    ("AppArmorProfile", &["localhostProfile"]),
     ("SecurityContext", &["procMount"]),
     ("ServicePort", &["appProtocol"]),
     ("ServiceReference", &["path"]),
@@ -49,10 +89,17 @@ const POINTERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("StorageClass", &["reclaimPolicy", "volumeBindingMode"]),
+    ("SuccessPolicyRule", &["succeededIndexes"]),
     ("TopologySpreadConstraint", &["nodeAffinityPolicy", "nodeTaintsPolicy"]),
     ("TypedLocalObjectReference", &["apiGroup"]),
     ("TypedObjectReference", &["apiGroup", "namespace"]),
+    ("ValidatingAdmissionPolicySpec", &["failurePolicy"]),
+    ("ValidatingWebhook", &["failurePolicy", "matchPolicy", "sideEffects"]),
+    ("Validation", &["reason"]),
+    ("ValidationRule", &["reason"]),
+    ("VolumeAttachmentSource", &["persistentVolumeName"]),
     ("VolumeMount", &["mountPropagation", "recursiveReadOnly"]),
+    ("VolumeMountStatus", &["recursiveReadOnly"]),
     ("WebhookClientConfig", &["url"]),
     (
         "WindowsSecurityContextOptions",
@@ -62,12 +109,24 @@ const POINTERS: &[(&str, &[&str])] = &[
 
 /// Numbers and booleans in place: zero and false vanish. All others are behind pointers.
 const PLAIN: &[(&str, &[&str])] = &[
+    ("AWSElasticBlockStoreVolumeSource", &["partition", "readOnly"]),
+    ("AzureFilePersistentVolumeSource", &["readOnly"]),
+    ("AzureFileVolumeSource", &["readOnly"]),
+    ("CSIPersistentVolumeSource", &["readOnly"]),
+    ("CephFSPersistentVolumeSource", &["readOnly"]),
+    ("CephFSVolumeSource", &["readOnly"]),
+    ("CinderPersistentVolumeSource", &["readOnly"]),
+    ("CinderVolumeSource", &["readOnly"]),
+    ("Condition", &["observedGeneration"]),
     ("Container", &["stdin", "stdinOnce", "tty"]),
+    ("ContainerImage", &["sizeBytes"]),
     ("ContainerPort", &["hostPort"]),
     ("ContainerStateTerminated", &["signal"]),
+    ("CustomResourceColumnDefinition", &["priority"]),
+    ("CustomResourceDefinitionCondition", &["observedGeneration"]),
     ("CustomResourceDefinitionSpec", &["preserveUnknownFields"]),
-    ("CustomResourceDefinitionVersion", &["deprecated"]),
     ("CustomResourceDefinitionStatus", &["observedGeneration"]),
+    ("CustomResourceDefinitionVersion", &["deprecated"]),
     ("DaemonSetSpec", &["minReadySeconds"]),
     (
         "DaemonSetStatus",
@@ -92,7 +151,21 @@ const PLAIN: &[(&str, &[&str])] = &[
     ),
     ("EphemeralContainer", &["stdin", "stdinOnce", "tty"]),
     ("Event", &["count", "deprecatedCount"]),
+    ("FCVolumeSource", &["readOnly"]),
+    ("FlexPersistentVolumeSource", &["readOnly"]),
+    ("FlexVolumeSource", &["readOnly"]),
+    ("GCEPersistentDiskVolumeSource", &["partition", "readOnly"]),
+    ("GlusterfsPersistentVolumeSource", &["readOnly"]),
+    ("GlusterfsVolumeSource", &["readOnly"]),
     ("HorizontalPodAutoscalerStatus", &["currentReplicas"]),
+    (
+        "ISCSIPersistentVolumeSource",
+        &["chapAuthDiscovery", "chapAuthSession", "readOnly"],
+    ),
+    (
+        "ISCSIVolumeSource",
+        &["chapAuthDiscovery", "chapAuthSession", "readOnly"],
+    ),
     (
         "JSONSchemaProps",
         &[
@@ -109,9 +182,11 @@ const PLAIN: &[(&str, &[&str])] = &[
     ("NodeSpec", &["unschedulable"]),
     ("ObjectMeta", &["generation"]),
     ("PersistentVolumeClaimVolumeSource", &["readOnly"]),
+    ("PodCondition", &["observedGeneration"]),
     ("PodDisruptionBudgetStatus", &["observedGeneration"]),
     ("PodSpec", &["hostIPC", "hostNetwork", "hostPID"]),
     ("PodStatus", &["observedGeneration"]),
+    ("PortworxVolumeSource", &["readOnly"]),
     ("PriorityClass", &["globalDefault"]),
     (
         "Probe",
@@ -123,6 +198,9 @@ const PLAIN: &[(&str, &[&str])] = &[
             "timeoutSeconds",
         ],
     ),
+    ("QuobyteVolumeSource", &["readOnly"]),
+    ("RBDPersistentVolumeSource", &["readOnly"]),
+    ("RBDVolumeSource", &["readOnly"]),
     ("ReplicaSetSpec", &["minReadySeconds"]),
     (
         "ReplicaSetStatus",
@@ -143,6 +221,8 @@ const PLAIN: &[(&str, &[&str])] = &[
             "readyReplicas",
         ],
     ),
+    ("ScaleIOPersistentVolumeSource", &["readOnly", "sslEnabled"]),
+    ("ScaleIOVolumeSource", &["readOnly", "sslEnabled"]),
     ("ScaleSpec", &["replicas"]),
     ("ServiceBackendPort", &["number"]),
     ("ServicePort", &["nodePort"]),
@@ -157,16 +237,28 @@ const PLAIN: &[(&str, &[&str])] = &[
             "updatedReplicas",
         ],
     ),
+    ("StatusDetails", &["retryAfterSeconds"]),
+    ("StorageOSPersistentVolumeSource", &["readOnly"]),
+    ("StorageOSVolumeSource", &["readOnly"]),
     ("SubjectAccessReviewStatus", &["denied"]),
     ("TokenReviewStatus", &["authenticated"]),
+    ("ValidatingAdmissionPolicyStatus", &["observedGeneration"]),
     ("VolumeMount", &["readOnly"]),
+    ("VolumeMountStatus", &["readOnly"]),
 ];
 
 /// Optional fields that are written even when they are empty.
 const WRITTEN: &[(&str, &[&str])] = &[
+    ("CSINodeDriver", &["topologyKeys"]),
+    (
+        "CertificateSigningRequestCondition",
+        &["lastTransitionTime", "lastUpdateTime"],
+    ),
     ("ClusterRole", &["rules"]),
+    ("ContainerImage", &["names"]),
     ("ContainerStateRunning", &["startedAt"]),
     ("ContainerStateTerminated", &["finishedAt", "startedAt"]),
+    ("CustomResourceDefinitionCondition", &["lastTransitionTime"]),
     ("DaemonSetCondition", &["lastTransitionTime"]),
     ("DeploymentCondition", &["lastTransitionTime", "lastUpdateTime"]),
     ("EndpointSlice", &["endpoints", "ports"]),
@@ -182,9 +274,12 @@ const WRITTEN: &[(&str, &[&str])] = &[
             "reportingInstance",
         ],
     ),
+    ("HorizontalPodAutoscalerCondition", &["lastTransitionTime"]),
     ("HorizontalPodAutoscalerStatus", &["currentMetrics"]),
     ("JobCondition", &["lastProbeTime", "lastTransitionTime"]),
+    ("NamespaceCondition", &["lastTransitionTime"]),
     ("NodeCondition", &["lastHeartbeatTime", "lastTransitionTime"]),
+    ("NodeRuntimeHandler", &["name"]),
     (
         "PersistentVolumeClaimCondition",
         &["lastProbeTime", "lastTransitionTime"],
@@ -195,12 +290,32 @@ const WRITTEN: &[(&str, &[&str])] = &[
         &["currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"],
     ),
     ("PriorityClass", &["value"]),
+    ("ProjectedVolumeSource", &["sources"]),
     ("ReplicaSetCondition", &["lastTransitionTime"]),
+    ("ReplicationControllerCondition", &["lastTransitionTime"]),
     ("Role", &["rules"]),
     ("RoleRef", &["apiGroup"]),
     ("StatefulSetCondition", &["lastTransitionTime"]),
+    ("StatefulSetOrdinals", &["start"]),
     ("StatefulSetSpec", &["serviceName"]),
     ("StatefulSetStatus", &["availableReplicas"]),
+    ("TokenRequestSpec", &["audiences"]),
+    ("TokenRequestStatus", &["expirationTimestamp", "token"]),
+    ("VolumeError", &["time"]),
+];
+
+/// Fields that the recorded schemas require of clients, but that are left out when they are empty.
+const OMITTED: &[(&str, &[&str])] = &[
+    ("ContainerRestartRule", &["action"]),
+    ("ContainerRestartRuleOnExitCodes", &["operator"]),
+    ("ImageVolumeStatus", &["imageRef"]),
+    ("ParentReference", &["name", "resource"]),
+    ("PodCertificateProjection", &["keyType", "signerName"]),
+    ("TokenReviewSpec", &["token"]),
+    (
+        "ValidatingAdmissionPolicyBindingSpec",
+        &["policyName", "validationActions"],
+    ),
 ];
 
 /// Whether an empty string in this field is a value.
@@ -213,9 +328,20 @@ pub(super) fn is_plain(structure: &str, field: &str) -> bool {
     listed(PLAIN, structure, field) || (field == "readOnly" && structure.ends_with("VolumeSource"))
 }
 
-/// Whether the optional field is written even when it is empty.
-pub(super) fn always_written(structure: &str, field: &str) -> bool {
-    listed(WRITTEN, structure, field)
+/// Whether the field, which the schema requires or not, is written even when it is empty.
+pub(super) fn always_written(structure: &str, field: &str, required: bool) -> bool {
+    if required {
+        !listed(OMITTED, structure, field)
+    } else {
+        listed(WRITTEN, structure, field)
+    }
+}
+
+/// Whether the structure belongs to a kind that the real server stores as protobuf: all but definitions.
+pub(super) fn stored_as_protobuf(structure: &str) -> bool {
+    !["CustomResource", "JSONSchemaProps", "Webhook", "ServiceReference"]
+        .iter()
+        .any(|json| structure.starts_with(json))
 }
 
 /// The type as Go's decoder names it.

@@ -105,6 +105,12 @@ impl Schema {
         default::apply(self.root(), object);
     }
 
+    /// Whether a default of a structural schema is left to be filled in.
+    #[must_use]
+    pub fn lacks_defaults(&self, object: &Value) -> bool {
+        default::is_missing(self.root(), object)
+    }
+
     /// What the schema has against `new`. With `old`, unchanged parts are not checked again.
     #[must_use]
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<Cause> {

@@ -32,13 +32,14 @@ fn webhook(webhook: &Value, path: &str, mutating: bool, causes: &mut Vec<Cause>)
     let dotted = format!("{path}.");
     one_of(webhook, "failurePolicy", &dotted, &["Fail", "Ignore"], causes);
     one_of(webhook, "matchPolicy", &dotted, &["Equivalent", "Exact"], causes);
-    if webhook["sideEffects"].is_null() {
+    if text(webhook, "sideEffects").is_empty() {
         causes.push(Cause::required(
             format!("{path}.sideEffects"),
             "must specify one of None, NoneOnDryRun",
         ));
+    } else {
+        one_of(webhook, "sideEffects", &dotted, &["None", "NoneOnDryRun"], causes);
     }
-    one_of(webhook, "sideEffects", &dotted, &["None", "NoneOnDryRun"], causes);
     if mutating {
         one_of(webhook, "reinvocationPolicy", &dotted, &["IfNeeded", "Never"], causes);
     }

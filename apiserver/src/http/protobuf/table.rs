@@ -65,6 +65,65 @@ pub(super) enum Many {
     Map,
 }
 
+type Fields = &'static [(u64, &'static str, &'static str, Many)];
+
+/// The messages of aggregated discovery (`apidiscovery.k8s.io/v2`), which are no kind of an API group. Fields without a
+/// message are texts.
+const DISCOVERY: &[(&str, Fields)] = &[
+    (
+        "APIGroupDiscoveryList",
+        &[
+            (1, "metadata", "meta.v1.ListMeta", Many::Once),
+            (2, "items", "APIGroupDiscovery", Many::List),
+        ],
+    ),
+    (
+        "APIGroupDiscovery",
+        &[
+            (1, "metadata", "meta.v1.ObjectMeta", Many::Once),
+            (2, "versions", "APIVersionDiscovery", Many::List),
+        ],
+    ),
+    (
+        "APIVersionDiscovery",
+        &[
+            (1, "version", "", Many::Once),
+            (2, "resources", "APIResourceDiscovery", Many::List),
+            (3, "freshness", "", Many::Once),
+        ],
+    ),
+    (
+        "APIResourceDiscovery",
+        &[
+            (1, "resource", "", Many::Once),
+            (2, "responseKind", "GroupVersionKind", Many::Once),
+            (3, "scope", "", Many::Once),
+            (4, "singularResource", "", Many::Once),
+            (5, "verbs", "", Many::List),
+            (6, "shortNames", "", Many::List),
+            (7, "categories", "", Many::List),
+            (8, "subresources", "APISubresourceDiscovery", Many::List),
+        ],
+    ),
+    (
+        "APISubresourceDiscovery",
+        &[
+            (1, "subresource", "", Many::Once),
+            (2, "responseKind", "GroupVersionKind", Many::Once),
+            (3, "acceptedTypes", "GroupVersionKind", Many::List),
+            (4, "verbs", "", Many::List),
+        ],
+    ),
+    (
+        "GroupVersionKind",
+        &[
+            (1, "group", "", Many::Once),
+            (2, "version", "", Many::Once),
+            (3, "kind", "", Many::Once),
+        ],
+    ),
+];
+
 const SCHEMA: &str = "apiextensions.v1.JSONSchemaProps";
 
 impl Table {
@@ -76,6 +135,9 @@ impl Table {
                 "PartialObjectMetadataList" => Some("partials"),
                 _ => None,
             };
+        }
+        if kind == "APIGroupDiscoveryList" {
+            return Some("APIGroupDiscoveryList");
         }
         self.kinds.get(&format!("{api_version}/{kind}")).map(String::as_str)
     }
@@ -111,6 +173,16 @@ impl Table {
         messages.insert("partial".to_owned(), vec![metadata("meta.v1.ObjectMeta")]);
         let items = Field::new(2, "items", Kind::Message("partial".to_owned()), Many::List);
         messages.insert("partials".to_owned(), vec![metadata("meta.v1.ListMeta"), items]);
+        for (name, fields) in DISCOVERY {
+            let fields = fields.iter().map(|(number, field, kind, many)| {
+                let kind = match *kind {
+                    "" => Kind::Text,
+                    message => Kind::Message(message.to_owned()),
+                };
+                Field::new(*number, field, kind, *many)
+            });
+            messages.insert((*name).to_owned(), fields.collect());
+        }
         Self {
             kinds: kinds.map(|(kind, message)| (kind.clone(), string(message))).collect(),
             messages,
