@@ -18,7 +18,14 @@ const SYSTEM_CLASSES: [(&str, i64); 2] = [
 /// # Errors
 /// 403 for a pod whose priority does not follow from its class.
 pub(super) fn apply(inner: &Inner, request: &mut Request<'_>) -> Result<(), ApiError> {
-    if request.operation != Operation::Create || !request.subresource.is_empty() || !request.resource.group.is_empty() {
+    if !request.subresource.is_empty() || !request.resource.group.is_empty() {
+        return Ok(());
+    }
+    if request.operation == Operation::Update && request.resource.plural == "pods" {
+        // What an update takes away comes back.
+        tolerate(request.object);
+    }
+    if request.operation != Operation::Create {
         return Ok(());
     }
     match request.resource.plural.as_str() {

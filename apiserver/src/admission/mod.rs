@@ -6,10 +6,13 @@
 mod conditions;
 pub(crate) mod configuration;
 mod defaults;
+mod limits;
 mod namespace;
 mod owner_references;
+mod pod_security;
 mod policy;
 mod quota;
+mod resize;
 pub mod webhook;
 
 use std::sync::Arc;
@@ -135,6 +138,7 @@ impl Admission {
     /// Dropping the future leaves the object half changed; webhooks may have been called.
     pub async fn mutate(&self, request: &mut Request<'_>) -> Result<Vec<String>, ApiError> {
         namespace::check(&self.0.store, request)?;
+        limits::default(&self.0, request);
         defaults::apply(&self.0, request)?;
         let mut warnings = Vec::new();
         policy::mutate(&self.0, request)?;
@@ -156,7 +160,12 @@ impl Admission {
             owner_references::check(&self.0.authorizer, request)?;
         }
         let mut warnings = Vec::new();
-        let mut validated = policy::validate(&self.0, request, &mut warnings);
+        let mut validated = limits::check(&self.0, request)
+            .and_then(|()| pod_security::check(&self.0, request, &mut warnings))
+            .and_then(|()| resize::check(&self.0, request));
+        if validated.is_ok() {
+            validated = policy::validate(&self.0, request, &mut warnings);
+        }
         if validated.is_ok() {
             validated = webhook::validate(&self.0, request, &mut warnings).await;
         }

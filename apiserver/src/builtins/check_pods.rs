@@ -1,19 +1,21 @@
 //! What pods and their templates must be.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use serde_json::Value;
 
+use super::check_containers::{id, user_and_group};
+use super::check_scheduling::topology;
+use super::check_volumes::volumes;
 use super::checks::At;
-use super::checks::Check::{self, AtLeast, Below, Named, NotNegative, OneOf, Port, Required, With};
+use super::checks::Check::{self, Below, Named, NotNegative, OneOf, With};
 use super::names;
 use crate::error::Cause;
-use crate::schema::quantity::Quantity;
-
-const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 
 pub(super) const TABLE: &[(&str, &[Check])] = &[
     ("Pod", &[Below("spec")]),
+    ("PodTemplate", &[Below("template")]),
     ("PodTemplateSpec", &[With(template_metadata), Below("spec")]),
     (
         "PodSpec",
@@ -21,61 +23,42 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
             With(volumes),
             With(containers),
             With(init_containers),
+            With(ephemeral_containers),
             OneOf("restartPolicy", &["Always", "OnFailure", "Never"]),
             OneOf(
                 "dnsPolicy",
                 &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
             ),
-            AtLeast("activeDeadlineSeconds", 1),
+            With(node_selector),
+            Below("securityContext"),
+            Below("affinity"),
+            With(dns_config),
+            Below("readinessGates"),
+            Below("schedulingGates"),
+            With(topology),
             Named("serviceAccountName", names::subdomain),
+            Named("nodeName", names::subdomain),
+            With(active_deadline),
             Named("hostname", names::label),
             Named("subdomain", names::label),
-            Named("priorityClassName", names::subdomain),
             Below("tolerations"),
-            With(topology),
+            With(host_aliases),
+            Named("priorityClassName", names::subdomain),
+            Named("runtimeClassName", names::subdomain),
+            OneOf("preemptionPolicy", &["Never", "PreemptLowerPriority"]),
+            NotNegative("overhead"),
         ],
     ),
-    ("Container", CONTAINER),
-    ("EphemeralContainer", CONTAINER),
-    ("ContainerPort", &[]),
-    ("EnvVar", &[With(env_name), With(env_source)]),
     (
-        "Probe",
+        "PodSecurityContext",
         &[
-            With(probe_handler),
-            AtLeast("initialDelaySeconds", 0),
-            AtLeast("timeoutSeconds", 0),
-            AtLeast("periodSeconds", 0),
-            AtLeast("successThreshold", 0),
-            AtLeast("failureThreshold", 0),
+            With(user_and_group),
+            With(supplemental_groups),
+            With(sysctls),
+            OneOf("fsGroupChangePolicy", &["Always", "OnRootMismatch"]),
+            Below("seccompProfile"),
         ],
     ),
-    (
-        "HTTPGetAction",
-        &[Required("path"), Port("port"), OneOf("scheme", &["HTTP", "HTTPS"])],
-    ),
-    ("TCPSocketAction", &[Port("port")]),
-    ("GRPCAction", &[Port("port")]),
-    ("ExecAction", &[Required("command")]),
-    ("ResourceRequirements", &[With(resources)]),
-    (
-        "Toleration",
-        &[
-            With(toleration),
-            OneOf("effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"]),
-        ],
-    ),
-    ("Overhead", &[NotNegative("overhead")]),
-];
-
-const CONTAINER: &[Check] = &[
-    With(ports),
-    Below("env"),
-    With(mounts),
-    With(probes),
-    OneOf("terminationMessagePolicy", &["File", "FallbackToLogsOnError"]),
-    OneOf("imagePullPolicy", &["Always", "IfNotPresent", "Never"]),
-    Below("resources"),
 ];
 
 fn template_metadata(at: &At<'_>, causes: &mut Vec<Cause>) {
@@ -87,53 +70,6 @@ fn template_metadata(at: &At<'_>, causes: &mut Vec<Cause>) {
         &at.field("metadata.annotations"),
         at.get("metadata.annotations"),
     ));
-}
-
-fn volumes(at: &At<'_>, causes: &mut Vec<Cause>) {
-    let mut seen = BTreeSet::new();
-    for (index, volume) in at.list("volumes").iter().enumerate() {
-        let path = at.field(&format!("volumes[{index}]"));
-        let mut sources = volume
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(key, _)| *key != "name");
-        sources.next();
-        for (key, _) in sources {
-            causes.push(Cause::forbidden(
-                format!("{path}.{key}"),
-                "may not specify more than 1 volume type",
-            ));
-        }
-        let projected = volume["projected"]["sources"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .enumerate();
-        for (source, _) in projected.filter(|(_, s)| s.get("serviceAccountToken").is_some()) {
-            if at.text("serviceAccountName").is_empty() && at.root["kind"] == "Pod" {
-                let why = "must not be specified when serviceAccountName is not set";
-                causes.push(Cause::forbidden(
-                    format!("{path}.projected.sources[{source}].serviceAccountToken"),
-                    why,
-                ));
-            }
-        }
-        let name = volume["name"].as_str().unwrap_or_default();
-        if name.is_empty() {
-            causes.push(Cause::required(format!("{path}.name"), ""));
-            continue;
-        }
-        let faults = names::label(name);
-        causes.extend(
-            faults
-                .iter()
-                .map(|why| Cause::invalid(format!("{path}.name"), &name.into(), why)),
-        );
-        if !seen.insert(name) {
-            causes.push(Cause::duplicate(format!("{path}.name"), &name.into()));
-        }
-    }
 }
 
 fn containers(at: &At<'_>, causes: &mut Vec<Cause>) {
@@ -209,302 +145,138 @@ fn host_ports(at: &At<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn ports(at: &At<'_>, causes: &mut Vec<Cause>) {
-    let mut seen = BTreeSet::new();
-    for (index, port) in at.list("ports").iter().enumerate() {
-        let path = at.field(&format!("ports[{index}]"));
-        let name = port["name"].as_str().unwrap_or_default();
-        if !name.is_empty() {
-            let faults = names::port_name(name);
-            if faults.is_empty() && !seen.insert(name) {
-                causes.push(Cause::duplicate(format!("{path}.name"), &name.into()));
-            }
-            causes.extend(
-                faults
-                    .iter()
-                    .map(|why| Cause::invalid(format!("{path}.name"), &name.into(), why)),
-            );
-        }
-        match port["containerPort"].as_i64() {
-            None | Some(0) => causes.push(Cause::required(format!("{path}.containerPort"), "")),
-            Some(_) => causes.extend(super::checks::port(
-                &port["containerPort"],
-                &format!("{path}.containerPort"),
-            )),
-        }
-        if port["hostPort"].as_i64().is_some_and(|p| p != 0) {
-            causes.extend(super::checks::port(&port["hostPort"], &format!("{path}.hostPort")));
-        }
-        let protocol = port["protocol"].as_str().unwrap_or_default();
-        if protocol.is_empty() {
-            causes.push(Cause::required(format!("{path}.protocol"), ""));
-        } else if !PROTOCOLS.contains(&protocol) {
-            causes.push(Cause::unsupported(
-                format!("{path}.protocol"),
-                &port["protocol"],
-                PROTOCOLS,
-            ));
-        }
-    }
-}
-
-fn env_name(at: &At<'_>, causes: &mut Vec<Cause>) {
-    let name = at.text("name");
-    if name.is_empty() {
-        causes.push(Cause::required(at.field("name"), ""));
-    } else if !name.bytes().all(|b| (0x20..0x7f).contains(&b) && b != b'=') {
-        let why = "a valid environment variable name must consist only of printable ASCII characters other than '='";
-        causes.push(Cause::invalid(at.field("name"), &name.into(), why));
-    }
-}
-
-/// The fields of a pod that an environment variable may show.
-const ENV_FIELDS: &[&str] = &[
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
+/// What ephemeral containers cannot have, since they are never started again.
+const LASTING: [&str; 6] = [
+    "ports",
+    "resources",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
 ];
 
-fn env_source(at: &At<'_>, causes: &mut Vec<Cause>) {
-    let Some(source) = at.get("valueFrom").as_object() else {
-        return;
-    };
-    let path = at.field("valueFrom");
-    let kinds = source.keys().count();
-    if kinds == 0 {
-        let why =
-            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
-        causes.push(Cause::invalid(path, &"".into(), why));
-        return;
-    }
-    let field = at.text("valueFrom.fieldRef.fieldPath");
-    if source.contains_key("fieldRef") {
-        let at_path = format!("{path}.fieldRef.fieldPath");
-        let of_metadata = ["metadata.labels[", "metadata.annotations["]
-            .iter()
-            .any(|p| field.starts_with(p));
-        if field.is_empty() {
-            causes.push(Cause::required(at_path, ""));
-        } else if !of_metadata && !ENV_FIELDS.contains(&field) {
-            let known = ["spec.", "status.", "metadata."].iter().any(|p| field.starts_with(p))
-                && super::check_pods::is_label(field);
-            if known {
-                causes.push(Cause::unsupported(at_path, &field.into(), ENV_FIELDS));
-            } else {
-                let why = format!("error converting fieldPath: field label not supported: {field}");
-                causes.push(Cause::invalid(at_path, &field.into(), why));
-            }
-        }
-    }
-    if !at.text("value").is_empty() {
-        causes.push(Cause::invalid(
-            path,
-            &"".into(),
-            "may not be specified when `value` is not empty",
-        ));
-    } else if kinds > 1 {
-        causes.push(Cause::invalid(
-            path,
-            &"".into(),
-            "may not have more than one field specified at a time",
-        ));
-    }
-}
-
-/// Labels by which pods can be selected that are no source of a variable.
-pub(super) fn is_label(field: &str) -> bool {
-    matches!(
-        field,
-        "spec.restartPolicy" | "spec.schedulerName" | "status.phase" | "status.nominatedNodeName"
-    )
-}
-
-fn mounts(at: &At<'_>, causes: &mut Vec<Cause>) {
-    // Pods have their spec at the root, templates somewhere below: the volumes are those next to the containers.
-    let spec_path = at.path.rsplit_once('.').map_or("", |(spec, _)| spec);
-    let spec = value_at(at.root, spec_path);
-    let volumes: Vec<&str> = spec["volumes"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|v| v["name"].as_str())
+fn ephemeral_containers(at: &At<'_>, causes: &mut Vec<Cause>) {
+    let taken: BTreeSet<&str> = ["containers", "initContainers"]
+        .iter()
+        .flat_map(|list| at.list(list))
+        .filter_map(|container| container["name"].as_str())
         .collect();
-    // A StatefulSet's claims are volumes, too.
-    let claims = at.root["spec"]["volumeClaimTemplates"].as_array().into_iter().flatten();
-    let claims: Vec<&str> = claims.filter_map(|c| c["metadata"]["name"].as_str()).collect();
-    let mut seen = BTreeSet::new();
-    for (index, mount) in at.list("volumeMounts").iter().enumerate() {
-        let path = at.field(&format!("volumeMounts[{index}]"));
-        let name = mount["name"].as_str().unwrap_or_default();
-        if name.is_empty() {
-            causes.push(Cause::required(format!("{path}.name"), ""));
-        } else if !volumes.contains(&name) && !claims.contains(&name) {
+    names_and_images(at, "ephemeralContainers", &taken, causes);
+    at.below("ephemeralContainers", causes);
+    for (index, container) in at.list("ephemeralContainers").iter().enumerate() {
+        let path = at.field(&format!("ephemeralContainers[{index}]"));
+        let target = container["targetContainerName"].as_str().unwrap_or_default();
+        if !target.is_empty() && !taken.contains(target) {
             causes.push(Cause {
                 reason: "FieldValueNotFound",
-                message: format!("Not found: {name:?}"),
-                field: format!("{path}.name"),
+                message: format!("Not found: {target:?}"),
+                field: format!("{path}.targetContainerName"),
             });
         }
-        let mount_path = mount["mountPath"].as_str().unwrap_or_default();
-        if mount_path.is_empty() {
-            causes.push(Cause::required(format!("{path}.mountPath"), ""));
-        }
-        if !seen.insert(mount_path) {
-            causes.push(Cause::invalid(
-                format!("{path}.mountPath"),
-                &mount_path.into(),
-                "must be unique",
-            ));
-        }
-    }
-}
-
-fn value_at<'v>(root: &'v Value, path: &str) -> &'v Value {
-    path.split('.')
-        .filter(|step| !step.is_empty())
-        .fold(root, |value, step| &value[step])
-}
-
-fn probes(at: &At<'_>, causes: &mut Vec<Cause>) {
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        at.below(probe, causes);
-        let success = at.get(&format!("{probe}.successThreshold"));
-        if probe != "readinessProbe" && success.as_i64().is_some_and(|n| n != 1) {
-            causes.push(Cause::invalid(
-                at.field(&format!("{probe}.successThreshold")),
-                success,
-                "must be 1",
-            ));
-        }
-    }
-}
-
-fn probe_handler(at: &At<'_>, causes: &mut Vec<Cause>) {
-    let handlers = ["exec", "httpGet", "tcpSocket", "grpc"];
-    let mut given = handlers.iter().filter(|handler| at.map.contains_key(**handler));
-    match given.next() {
-        None => causes.push(Cause::required(at.path, "must specify a handler type")),
-        Some(handler) => at.below(handler, causes),
-    }
-    for extra in given {
-        causes.push(Cause::forbidden(
-            at.field(extra),
-            "may not specify more than 1 handler type",
-        ));
-    }
-}
-
-/// Resources that containers may ask for without a domain.
-const STANDARD: &[&str] = &["cpu", "memory", "ephemeral-storage"];
-
-fn resources(at: &At<'_>, causes: &mut Vec<Cause>) {
-    for kind in ["limits", "requests"] {
-        for (name, amount) in at.get(kind).as_object().into_iter().flatten() {
-            let path = at.field(&format!("{kind}[{name}]"));
-            causes.extend(container_resource(name, &path));
-            causes.extend(super::checks::not_negative(amount, &path));
-            if kind == "requests" {
-                let parse = |v: &Value| v.as_str().and_then(Quantity::parse);
-                let limit = &at.get("limits")[name.as_str()];
-                if let (Some(request), Some(most)) = (parse(amount), parse(limit))
-                    && request.compare(most).is_gt()
-                {
-                    let shown = limit.as_str().unwrap_or_default();
-                    let why = format!("must be less than or equal to {name} limit of {shown}");
-                    causes.push(Cause::invalid(at.field("requests"), amount, why));
-                }
+        for field in LASTING {
+            let set = match &container[field] {
+                Value::Null => false,
+                Value::Object(map) => !map.is_empty(),
+                Value::Array(list) => !list.is_empty(),
+                _ => true,
+            };
+            if set {
+                let why = "cannot be set for an Ephemeral Container";
+                causes.push(Cause::forbidden(format!("{path}.{field}"), why));
             }
         }
     }
 }
 
-fn container_resource(name: &str, path: &str) -> Vec<Cause> {
-    let faults = names::qualified(name);
-    if !faults.is_empty() {
-        return faults
-            .iter()
-            .map(|why| Cause::invalid(path, &name.into(), why))
-            .collect();
-    }
-    if name.contains('/') || STANDARD.contains(&name) || name.starts_with("hugepages-") {
-        return Vec::new();
-    }
-    [
-        "must be a standard resource type or fully qualified",
-        "must be a standard resource for containers",
-    ]
-    .map(|why| Cause::invalid(path, &name.into(), why))
-    .to_vec()
+fn node_selector(at: &At<'_>, causes: &mut Vec<Cause>) {
+    causes.extend(super::metadata::labels(
+        &at.field("nodeSelector"),
+        at.get("nodeSelector"),
+    ));
 }
 
-fn toleration(at: &At<'_>, causes: &mut Vec<Cause>) {
-    let (key, operator) = (at.text("key"), at.text("operator"));
-    if !key.is_empty() {
-        let faults = names::qualified(key);
-        causes.extend(
-            faults
-                .iter()
-                .map(|why| Cause::invalid(at.field("key"), &key.into(), why)),
-        );
-    } else if operator != "Exists" {
-        let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        causes.push(Cause::invalid(at.field("operator"), &operator.into(), why));
-    }
-    if at.get("tolerationSeconds").is_number() && at.text("effect") != "NoExecute" {
-        let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        causes.push(Cause::invalid(at.field("effect"), &at.text("effect").into(), why));
-    }
-    match operator {
-        "" | "Equal" => {
-            let value = at.text("value");
-            let faults = names::label_value(value);
-            causes.extend(
-                faults
-                    .iter()
-                    .map(|why| Cause::invalid(at.field("operator"), &value.into(), why)),
-            );
+fn address(text: &Value, field: String) -> Option<Cause> {
+    let given = text.as_str().unwrap_or_default();
+    let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+    let bad = given.parse::<IpAddr>().is_err();
+    bad.then(|| Cause::invalid(field, &given.into(), why))
+}
+
+fn dns_config(at: &At<'_>, causes: &mut Vec<Cause>) {
+    let path = at.field("dnsConfig");
+    let servers = at.list("dnsConfig.nameservers");
+    if at.text("dnsPolicy") == "None" {
+        if at.get("dnsConfig").is_null() {
+            let why = "must provide `dnsConfig` when `dnsPolicy` is None";
+            causes.push(Cause::required(path, why));
+            return;
         }
-        "Exists" => {
-            if !at.text("value").is_empty() {
-                let why = "value must be empty when `operator` is 'Exists'";
-                causes.push(Cause::invalid(at.field("operator"), at.get("value"), why));
-            }
+        if servers.is_empty() {
+            let why = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+            causes.push(Cause::required(format!("{path}.nameservers"), why));
         }
-        _ => causes.push(Cause::unsupported(
-            at.field("operator"),
-            at.get("operator"),
-            &["Equal", "Exists"],
-        )),
+    }
+    if servers.len() > 3 {
+        let shown = at.get("dnsConfig.nameservers");
+        let why = "must not have more than 3 nameservers";
+        causes.push(Cause::invalid(format!("{path}.nameservers"), shown, why));
+    }
+    for (index, server) in servers.iter().enumerate() {
+        causes.extend(address(server, format!("{path}.nameservers[{index}]")));
+    }
+    if at.list("dnsConfig.searches").len() > 32 {
+        let shown = at.get("dnsConfig.searches");
+        let why = "must not have more than 32 search paths";
+        causes.push(Cause::invalid(format!("{path}.searches"), shown, why));
+    }
+    for (index, option) in at.list("dnsConfig.options").iter().enumerate() {
+        if option["name"].as_str().unwrap_or_default().is_empty() {
+            let field = format!("{path}.options[{index}]");
+            causes.push(Cause::required(field, "must not be empty"));
+        }
     }
 }
 
-fn topology(at: &At<'_>, causes: &mut Vec<Cause>) {
-    for (index, constraint) in at.list("topologySpreadConstraints").iter().enumerate() {
-        let path = at.field(&format!("topologySpreadConstraints[{index}]"));
-        if constraint["maxSkew"].as_i64().unwrap_or(0) <= 0 {
-            causes.push(Cause::invalid(
-                format!("{path}.maxSkew"),
-                &constraint["maxSkew"],
-                "must be greater than zero",
-            ));
+fn active_deadline(at: &At<'_>, causes: &mut Vec<Cause>) {
+    let seconds = at.get("activeDeadlineSeconds");
+    let allowed = 1..=i64::from(i32::MAX);
+    if seconds.as_i64().is_some_and(|n| !allowed.contains(&n)) {
+        let why = "must be between 1 and 2147483647, inclusive";
+        causes.push(Cause::invalid(at.field("activeDeadlineSeconds"), seconds, why));
+    }
+}
+
+fn host_aliases(at: &At<'_>, causes: &mut Vec<Cause>) {
+    for (index, alias) in at.list("hostAliases").iter().enumerate() {
+        let path = at.field(&format!("hostAliases[{index}]"));
+        causes.extend(address(&alias["ip"], format!("{path}.ip")));
+        for (number, name) in alias["hostnames"].as_array().into_iter().flatten().enumerate() {
+            let faults = names::subdomain(name.as_str().unwrap_or_default());
+            let field = format!("{path}.hostnames[{number}]");
+            causes.extend(faults.iter().map(|why| Cause::invalid(field.as_str(), name, why)));
         }
-        if constraint["topologyKey"].as_str().unwrap_or_default().is_empty() {
-            causes.push(Cause::required(format!("{path}.topologyKey"), "can not be empty"));
-        }
-        let allowed = ["DoNotSchedule", "ScheduleAnyway"];
-        let given = constraint["whenUnsatisfiable"].as_str().unwrap_or_default();
-        if !allowed.contains(&given) {
-            causes.push(Cause::unsupported(
-                format!("{path}.whenUnsatisfiable"),
-                &given.into(),
-                &allowed,
-            ));
+    }
+}
+
+fn supplemental_groups(at: &At<'_>, causes: &mut Vec<Cause>) {
+    for (index, group) in at.list("supplementalGroups").iter().enumerate() {
+        causes.extend(id(group, at.field(&format!("supplementalGroups[{index}]"))));
+    }
+}
+
+fn sysctls(at: &At<'_>, causes: &mut Vec<Cause>) {
+    let mut seen = BTreeSet::new();
+    for (index, sysctl) in at.list("sysctls").iter().enumerate() {
+        let name = sysctl["name"].as_str().unwrap_or_default();
+        let field = at.field(&format!("sysctls[{index}].name"));
+        let shape = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-_./".contains(&c);
+        if name.is_empty() {
+            causes.push(Cause::required(field, ""));
+        } else if name.len() > 253 || !name.bytes().all(shape) {
+            let why = "must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+            causes.push(Cause::invalid(field, &name.into(), why));
+        } else if !seen.insert(name) {
+            causes.push(Cause::duplicate(field, &name.into()));
         }
     }
 }
@@ -519,6 +291,14 @@ pub(super) fn warnings(spec: &Value, path: &str) -> Vec<String> {
         if spec["nodeSelector"].get(key).is_some() {
             warnings.push(format!(
                 "{path}.nodeSelector[{key}]: deprecated since v1.14; use {instead:?} instead"
+            ));
+        }
+    }
+    for (index, secret) in spec["imagePullSecrets"].as_array().into_iter().flatten().enumerate() {
+        let name = secret["name"].as_str().unwrap_or_default();
+        if name.is_empty() {
+            warnings.push(format!(
+                "{path}.imagePullSecrets[{index}].name: invalid empty name {name:?}"
             ));
         }
     }

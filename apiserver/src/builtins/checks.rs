@@ -71,6 +71,33 @@ impl At<'_> {
         self.get(path).as_array().map_or(&[][..], Vec::as_slice)
     }
 
+    /// Checks one item of a list of structures.
+    pub(super) fn below_item(&self, name: &str, index: usize, causes: &mut Vec<Cause>) {
+        let item = self.map.get(name).and_then(|list| list.get(index));
+        let node = self.node.child(name).and_then(|list| list.items.as_ref());
+        if let (Some(item), Some(node)) = (item, node) {
+            let path = format!("{}[{index}]", self.field(name));
+            check(node, item, &path, self.root, self.tables, causes);
+        }
+    }
+
+    /// Checks some structures in the structure of a field.
+    pub(super) fn below_in(&self, name: &str, fields: &[&str], causes: &mut Vec<Cause>) {
+        let (Some(map), Some(node)) = (self.map.get(name).and_then(Value::as_object), self.node.child(name)) else {
+            return;
+        };
+        let inner = At {
+            map,
+            path: &self.field(name),
+            root: self.root,
+            node,
+            tables: self.tables,
+        };
+        for field in fields {
+            inner.below(field, causes);
+        }
+    }
+
     /// Checks the structure or the structures in the field.
     pub(super) fn below(&self, name: &str, causes: &mut Vec<Cause>) {
         let (Some(value), Some(node)) = (self.map.get(name), self.node.child(name)) else {

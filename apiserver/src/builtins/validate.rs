@@ -3,16 +3,23 @@
 use serde_json::Value;
 
 use super::checks::{self, Check};
-use super::{check_network, check_pods, check_rest, check_workloads, defaults, immutable, metadata};
+use super::{
+    check_containers, check_network, check_pods, check_rest, check_scheduling, check_status, check_volumes,
+    check_workloads, defaults, immutable, metadata,
+};
 use crate::admission;
 use crate::error::Cause;
 use crate::resource::Resource;
 
-const TABLES: [&[(&str, &[Check])]; 4] = [
+const TABLES: [&[(&str, &[Check])]; 8] = [
+    check_containers::TABLE,
+    check_scheduling::TABLE,
+    check_volumes::TABLE,
     check_pods::TABLE,
     check_workloads::TABLE,
     check_network::TABLE,
     check_rest::TABLE,
+    check_status::TABLE,
 ];
 
 /// What is wrong with a new object, metadata included.
@@ -37,6 +44,10 @@ pub fn validate_update(resource: &Resource, subresource: &str, new: &Value, old:
             }
             causes.extend(immutable::violations(&resource.kind, new, old));
             causes.extend(admission::configuration::validate(resource, new));
+        }
+        "status" => {
+            causes.extend(status(resource, new));
+            causes.extend(check_status::decremented(new, old));
         }
         "scale" => causes.extend(structure(resource, new)),
         "resize" => {
@@ -82,12 +93,21 @@ pub fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<St
 
 fn structure(resource: &Resource, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let tables = |structure: &str| -> Option<&'static [Check]> {
-        let mut entries = TABLES.iter().flat_map(|table| table.iter());
-        entries.find(|(name, _)| *name == structure).map(|(_, checks)| *checks)
-    };
-    checks::check(resource.schema.root(), object, "", object, &tables, &mut causes);
+    checks::check(resource.schema.root(), object, "", object, &table, &mut causes);
     causes
+}
+
+fn status(resource: &Resource, object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    if let (Some(node), Some(status)) = (resource.schema.root().child("status"), object.get("status")) {
+        checks::check(node, status, "status", object, &table, &mut causes);
+    }
+    causes
+}
+
+fn table(structure: &str) -> Option<&'static [Check]> {
+    let mut entries = TABLES.iter().flat_map(|table| table.iter());
+    entries.find(|(name, _)| *name == structure).map(|(_, checks)| *checks)
 }
 
 /// Whether everything that the object says stands in its spec.

@@ -4,6 +4,7 @@
 //! API as values of the language, the real server's words for what goes wrong, and the authorizer.
 
 mod authorizer;
+mod builtin;
 mod fault;
 mod result;
 mod rewrite;
@@ -20,12 +21,13 @@ use kube_cel::cel::{Context, Value as CelValue};
 use serde_json::Value;
 
 use crate::access::{Authorizer, User};
-use crate::schema::Node;
+use crate::schema::{ListType, Node};
 
 /// The functions that every expression may call. Made once: registering them costs more than most expressions.
 static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| {
     let mut context = Context::default().with_all();
     authorizer::register(&mut context);
+    builtin::register(&mut context);
     context
 });
 
@@ -78,7 +80,7 @@ impl Program {
         let parser = Parser::new().enable_optional_syntax(true);
         let parsed = parser.parse(text).map_err(|errors| text::syntax(text, &errors))?;
         let result = result::of(&parsed);
-        let expression = rewrite::structs_to_maps(&parsed);
+        let expression = rewrite::optional_selects(rewrite::structs_to_maps(&parsed));
         Ok(Self {
             text: text.to_owned(),
             expression,
@@ -90,6 +92,24 @@ impl Program {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The expression for a value of this schema: lists in which the order does not matter are compared without it.
+    #[must_use]
+    pub(crate) fn on(mut self, schema: &Node) -> Self {
+        rewrite::compare_unordered(&mut self.expression, &|path| {
+            let mut steps = path.iter();
+            let root = steps.next()?;
+            if *root != "self" && *root != "oldSelf" {
+                return None;
+            }
+            let found = steps.try_fold(schema, |node, step| {
+                let escaped = node.properties.iter().find(|p| value::escaped(&p.name) == **step);
+                escaped.map(|p| &*p.node)
+            });
+            Some(!matches!(found?.list, ListType::Atomic))
+        });
+        self
     }
 
     /// Whether the expression mentions a variable.
@@ -211,6 +231,23 @@ mod tests {
         let mut variables = Variables::default();
         variables.set("object", object, None);
         Program::compile(text).unwrap().evaluate(&variables)
+    }
+
+    #[test]
+    fn optional_fields_and_types_are_values() {
+        let object = json!({"a": {"b": 1}, "n": 3});
+        for (text, expected) in [
+            ("object.?a.?b.orValue(0)", json!(1)),
+            ("object.?a.b.orValue(0)", json!(1)),
+            ("object.?x.y.orValue(7)", json!(7)),
+            ("object.?x.?y.hasValue()", json!(false)),
+            (
+                "type(object.n) == int && type('') == string && type(object.n) != string",
+                json!(true),
+            ),
+        ] {
+            assert_eq!(evaluated(text, &object), Ok(expected), "{text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,14 @@
 //! Expressions made ready for the evaluator: it has no messages, so `Object{a: 1}` is built as a map.
 
-use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapEntryExpr, MapExpr};
+use kube_cel::cel::common::ast::{
+    CallExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapEntryExpr, MapExpr,
+};
 use kube_cel::cel::parser::Expression;
+
+use super::builtin::EQUAL_UNORDERED;
+
+const OPTIONAL_SELECT: &str = "_?._";
+const OPTIONAL_INDEX: &str = "_[?_]";
 
 /// The expression with every message written as a map of its fields.
 pub(super) fn structs_to_maps(expression: &Expression) -> Expression {
@@ -28,6 +35,74 @@ pub(super) fn structs_to_maps(expression: &Expression) -> Expression {
         }
     });
     expression
+}
+
+/// The expression with `a.?b`, and fields of what it gives, written as `a[?'b']`, which the evaluator understands fully.
+pub(super) fn optional_selects(mut expression: Expression) -> Expression {
+    walk_mut(&mut expression, &mut |node| match &mut node.expr {
+        Expr::Call(call) if call.func_name == OPTIONAL_SELECT => OPTIONAL_INDEX.clone_into(&mut call.func_name),
+        Expr::Select(select) if !select.test && is_optional(&select.operand) => {
+            let key = IdedExpr {
+                id: node.id,
+                expr: Expr::Literal(LiteralValue::String(select.field.clone().into())),
+            };
+            node.expr = Expr::Call(CallExpr {
+                func_name: OPTIONAL_INDEX.to_owned(),
+                target: None,
+                args: vec![(*select.operand).clone(), key],
+            });
+        }
+        _ => {}
+    });
+    expression
+}
+
+fn is_optional(node: &IdedExpr) -> bool {
+    match &node.expr {
+        Expr::Call(call) if call.func_name == OPTIONAL_INDEX => true,
+        Expr::Call(call) if call.func_name == "_[_]" => call.args.first().is_some_and(is_optional),
+        _ => false,
+    }
+}
+
+/// Writes comparisons of lists without an order as calls; `is_unordered` knows the value at a path of fields.
+pub(super) fn compare_unordered(expression: &mut Expression, is_unordered: &dyn Fn(&[&str]) -> Option<bool>) {
+    walk_mut(expression, &mut |node| {
+        let Expr::Call(call) = &mut node.expr else { return };
+        let differ = call.func_name == "_!=_";
+        if !differ && call.func_name != "_==_" {
+            return;
+        }
+        let unordered = call.args.iter().any(|side| {
+            let path = path_of(side).unwrap_or_default();
+            is_unordered(&path) == Some(true)
+        });
+        if !unordered {
+            return;
+        }
+        EQUAL_UNORDERED.clone_into(&mut call.func_name);
+        if differ {
+            let equal = node.clone();
+            node.expr = Expr::Call(CallExpr {
+                func_name: "!_".to_owned(),
+                target: None,
+                args: vec![equal],
+            });
+        }
+    });
+}
+
+/// `self.a.b` as its steps.
+fn path_of(node: &IdedExpr) -> Option<Vec<&str>> {
+    match &node.expr {
+        Expr::Ident(name) => Some(vec![name]),
+        Expr::Select(select) if !select.test => {
+            let mut path = path_of(&select.operand)?;
+            path.push(&select.field);
+            Some(path)
+        }
+        _ => None,
+    }
 }
 
 /// Whether a macro in the expression binds the name.

@@ -90,7 +90,7 @@ fn judge(
     variables: &mut Variables,
 ) -> Option<Cause> {
     // A rule that does not compile was refused with its definition.
-    let program = rule.program().ok()?;
+    let program = rule.typed(node)?;
     if rule.is_transition() {
         if rule.optional_old_self == Some(true) {
             variables.set_optional("oldSelf", old, Some(node));

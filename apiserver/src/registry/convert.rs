@@ -3,8 +3,9 @@
 //! Custom resources with conversion `None` differ in `apiVersion` only. Of the built-in kinds, Events and
 //! HorizontalPodAutoscalers have two versions with different fields.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::autoscaler;
 use crate::error::ApiError;
 use crate::resource::Resource;
 
@@ -31,7 +32,7 @@ pub(crate) fn from_storage(resource: &Resource, object: &mut Value) -> Result<()
                 remove_if(object, field, |value| value == "");
             }
         }
-        "horizontalpodautoscalers.autoscaling" if resource.version == "v1" => hpa_to_v1(object),
+        "horizontalpodautoscalers.autoscaling" if resource.version == "v1" => autoscaler::to_v1(object),
         _ => check_strategy(resource)?,
     }
     if let Some(fields) = object.as_object_mut() {
@@ -52,7 +53,7 @@ pub(crate) fn to_storage(resource: &Resource, object: &mut Value) -> Result<(), 
             ""
         }
         "horizontalpodautoscalers.autoscaling" if resource.version == "v1" => {
-            hpa_to_v2(object);
+            autoscaler::to_v2(object);
             "autoscaling"
         }
         _ => {
@@ -121,147 +122,5 @@ fn event_defaults(object: &mut Value) {
         ("reportingInstance", json!("")),
     ] {
         fields.entry(field).or_insert(empty);
-    }
-}
-
-const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
-const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
-const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
-const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
-
-/// autoscaling/v1 knows the CPU target alone; the rest travels in annotations.
-fn hpa_to_v1(object: &mut Value) {
-    let mut annotations: Vec<(&str, Value)> = Vec::new();
-    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
-        let (cpu, others) = split_metrics(spec.remove("metrics"));
-        if let Some(target) = cpu
-            .as_ref()
-            .and_then(|m| m.pointer("/resource/target/averageUtilization"))
-        {
-            spec.insert("targetCPUUtilizationPercentage".to_owned(), target.clone());
-        }
-        if !others.is_empty() {
-            annotations.push((METRICS, Value::Array(others)));
-        }
-        if let Some(behavior) = spec.remove("behavior") {
-            annotations.push((BEHAVIOR, behavior));
-        }
-    }
-    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
-        let (cpu, others) = split_metrics(status.remove("currentMetrics"));
-        if let Some(current) = cpu
-            .as_ref()
-            .and_then(|m| m.pointer("/resource/current/averageUtilization"))
-        {
-            status.insert("currentCPUUtilizationPercentage".to_owned(), current.clone());
-        }
-        if !others.is_empty() {
-            annotations.push((CURRENT_METRICS, Value::Array(others)));
-        }
-        if let Some(conditions) = status
-            .remove("conditions")
-            .filter(|c| c.as_array().is_some_and(|c| !c.is_empty()))
-        {
-            annotations.push((CONDITIONS, conditions));
-        }
-        for counter in ["currentReplicas", "desiredReplicas"] {
-            status.entry(counter).or_insert_with(|| 0.into());
-        }
-    }
-    if !annotations.is_empty() {
-        let metadata = &mut object["metadata"];
-        if !metadata["annotations"].is_object() {
-            metadata["annotations"] = json!({});
-        }
-        for (name, value) in annotations {
-            metadata["annotations"][name] = value.to_string().into();
-        }
-    }
-}
-
-fn hpa_to_v2(object: &mut Value) {
-    let mut take = |name: &str| -> Option<Value> {
-        let annotations = object.pointer_mut("/metadata/annotations")?.as_object_mut()?;
-        let value = serde_json::from_str(annotations.remove(name)?.as_str()?).ok();
-        if annotations.is_empty() {
-            object.pointer_mut("/metadata")?.as_object_mut()?.remove("annotations");
-        }
-        value
-    };
-    let (metrics, current) = (take(METRICS), take(CURRENT_METRICS));
-    let (conditions, behavior) = (take(CONDITIONS), take(BEHAVIOR));
-    let list = |value: Option<Value>| value.and_then(|v| v.as_array().cloned()).unwrap_or_default();
-    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
-        let mut all = list(metrics);
-        if let Some(target) = spec.remove("targetCPUUtilizationPercentage") {
-            let target = json!({ "type": "Utilization", "averageUtilization": target });
-            all.insert(
-                0,
-                json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } }),
-            );
-        }
-        insert_list(spec, "metrics", all);
-        if let Some(behavior) = behavior {
-            spec.insert("behavior".to_owned(), behavior);
-        }
-    }
-    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
-        let mut all = list(current);
-        if let Some(value) = status.remove("currentCPUUtilizationPercentage") {
-            let current = json!({ "averageUtilization": value, "averageValue": "0" });
-            all.insert(
-                0,
-                json!({ "type": "Resource", "resource": { "name": "cpu", "current": current } }),
-            );
-        }
-        insert_list(status, "currentMetrics", all);
-        if let Some(conditions) = conditions {
-            status.insert("conditions".to_owned(), conditions);
-        }
-    }
-}
-
-/// The first metric about CPU utilisation, and the others.
-fn split_metrics(metrics: Option<Value>) -> (Option<Value>, Vec<Value>) {
-    let Some(Value::Array(mut all)) = metrics else {
-        return (None, Vec::new());
-    };
-    let cpu = all.iter().position(|metric| {
-        let resource = &metric["resource"];
-        let utilization =
-            !resource["target"]["averageUtilization"].is_null() || !resource["current"]["averageUtilization"].is_null();
-        metric["type"] == "Resource" && resource["name"] == "cpu" && utilization
-    });
-    (cpu.map(|index| all.remove(index)), all)
-}
-
-fn insert_list(fields: &mut Map<String, Value>, name: &str, list: Vec<Value>) {
-    if !list.is_empty() {
-        fields.insert(name.to_owned(), Value::Array(list));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_autoscaler_survives_the_way_through_the_old_version() {
-        let original = json!({
-            "metadata": { "name": "a" },
-            "spec": { "maxReplicas": 3, "behavior": { "scaleUp": {} }, "metrics": [
-                { "type": "Resource", "resource": { "name": "cpu", "target": {
-                    "type": "Utilization", "averageUtilization": 80 } } },
-                { "type": "Pods", "pods": { "metric": { "name": "x" } } },
-            ] },
-        });
-        let mut object = original.clone();
-        hpa_to_v1(&mut object);
-        assert_eq!(
-            object["spec"],
-            json!({ "maxReplicas": 3, "targetCPUUtilizationPercentage": 80 })
-        );
-        hpa_to_v2(&mut object);
-        assert_eq!(object, original);
     }
 }

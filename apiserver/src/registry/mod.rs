@@ -4,6 +4,7 @@
 //! run the steps of the real server in its order (`create`, `update`, `patch`, `delete`), with what differs
 //! between kinds behind `strategy`.
 
+mod autoscaler;
 pub(crate) mod bootstrap;
 pub(crate) mod convert;
 pub(crate) mod create;

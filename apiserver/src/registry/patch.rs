@@ -13,6 +13,7 @@ use crate::error::{ApiError, Cause};
 use crate::http::json::{self, Parsed, Twice};
 use crate::http::{go_json, yaml};
 use crate::patch;
+use crate::resource::Resource;
 
 /// How a patch body is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,10 +173,11 @@ pub(crate) fn decoded(
             _ => return Err(refused(&format!("{field} must be {expected}"))),
         }
     }
-    let unknown = decode::decode(resource, &mut object).map_err(|error| match kind {
+    let mut unknown = of_another_version(resource, &mut object);
+    unknown.extend(decode::decode(resource, &mut object).map_err(|error| match kind {
         PatchKind::Strategic => refused(&converter_words(&error.message)),
         _ => refused(&error.message),
-    })?;
+    })?);
     let faults = decode::faults(resource, &patch.duplicates, unknown, text);
     if options.validation == FieldValidation::Strict && !faults.is_empty() {
         return Err(refused(&format!("strict decoding error: {}", faults.join(", "))));
@@ -191,6 +193,29 @@ pub(crate) fn decoded(
         warnings,
         tracked: false,
     })
+}
+
+/// Drops what a custom object has no place for in the version that a patch gave it; answers the paths.
+fn of_another_version(resource: &Resource, object: &mut Value) -> Vec<String> {
+    let Some(custom) = &resource.custom else {
+        return Vec::new();
+    };
+    let given = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+    if given == resource.api_version() {
+        return Vec::new();
+    }
+    let version = given.rsplit('/').next().unwrap_or_default();
+    if let Some((_, schema)) = custom.versions.iter().find(|(name, _)| name == version) {
+        return schema.prune(object);
+    }
+    // A version without a schema knows no field but those of every object.
+    let Some(fields) = object.as_object_mut() else {
+        return Vec::new();
+    };
+    let common = |name: &str| matches!(name, "apiVersion" | "kind" | "metadata");
+    let unknown = fields.keys().filter(|name| !common(name)).cloned().collect();
+    fields.retain(|name, _| common(name));
+    unknown
 }
 
 async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Outcome, ApiError> {

@@ -309,6 +309,9 @@ async fn spend_budget(scope: &Scope, pod: &Value, dry_run: bool) -> Result<(), A
         let left = object["status"]["disruptionsAllowed"].as_i64().unwrap_or_default() - 1;
         object["status"]["disruptionsAllowed"] = left.into();
         object["status"]["disruptedPods"][&pod] = now.as_str().into();
+        if left == 0 {
+            set_exhausted(&mut object, &now);
+        }
         Ok(Change {
             object,
             warnings: Vec::new(),
@@ -317,6 +320,32 @@ async fn spend_budget(scope: &Scope, pod: &Value, dry_run: bool) -> Result<(), A
     })
     .await?;
     Ok(())
+}
+
+/// Tells in a budget's status that no further disruption is allowed.
+fn set_exhausted(budget: &mut Value, now: &str) {
+    let generation = budget["metadata"]["generation"].clone();
+    let conditions = &mut budget["status"]["conditions"];
+    if !conditions.is_array() {
+        *conditions = json!([]);
+    }
+    let condition = json!({
+        "type": "DisruptionAllowed", "status": "False", "observedGeneration": generation, "lastTransitionTime": now,
+        "reason": "InsufficientPods", "message": "",
+    });
+    let Some(list) = conditions.as_array_mut() else { return };
+    match list.iter_mut().find(|found| found["type"] == condition["type"]) {
+        Some(found) => {
+            // The time is that of the last change of the status.
+            let since = found["lastTransitionTime"].clone();
+            let same = found["status"] == condition["status"];
+            *found = condition;
+            if same {
+                found["lastTransitionTime"] = since;
+            }
+        }
+        None => list.push(condition),
+    }
 }
 
 /// Whether the budget lets pods go that are not ready anyway.

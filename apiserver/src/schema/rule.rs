@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use super::node::Node;
 use crate::cel::Program;
 
 /// A rule that a schema sets for a value.
@@ -22,6 +23,7 @@ pub struct Rule {
     /// Whether the rule runs without an old value, too; `None` when it says nothing.
     pub optional_old_self: Option<bool>,
     program: OnceLock<Result<Program, String>>,
+    typed: OnceLock<Option<Program>>,
     message_program: OnceLock<Result<Program, String>>,
 }
 
@@ -38,6 +40,7 @@ impl Rule {
             field_path: text("fieldPath"),
             optional_old_self: written["optionalOldSelf"].as_bool(),
             program: OnceLock::new(),
+            typed: OnceLock::new(),
             message_program: OnceLock::new(),
         }
     }
@@ -48,6 +51,12 @@ impl Rule {
     /// What the compiler says.
     pub fn program(&self) -> Result<&Program, &String> {
         self.program.get_or_init(|| Program::compile(&self.text)).as_ref()
+    }
+
+    /// The expression as it judges values of the schema that the rule belongs to; `None` if it does not compile.
+    pub(crate) fn typed(&self, schema: &Node) -> Option<&Program> {
+        let typed = self.typed.get_or_init(|| Some(self.program().ok()?.clone().on(schema)));
+        typed.as_ref()
     }
 
     /// The expression that makes the message, compiled; `None` when there is none.

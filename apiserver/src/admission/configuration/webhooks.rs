@@ -125,9 +125,10 @@ fn url(url: &str, path: &str, causes: &mut Vec<Cause>) {
 }
 
 fn service(service: &Value, path: &str, causes: &mut Vec<Cause>) {
-    for field in ["name", "namespace"] {
-        if text(service, field).is_empty() {
-            causes.push(Cause::required(format!("{path}.{field}"), ""));
+    // The real server's check takes name and namespace the other way round, and so blames the other one.
+    for (given, blamed) in [("namespace", "name"), ("name", "namespace")] {
+        if text(service, given).is_empty() {
+            causes.push(Cause::required(format!("{path}.{blamed}"), ""));
         }
     }
     let port = &service["port"];
@@ -136,24 +137,31 @@ fn service(service: &Value, path: &str, causes: &mut Vec<Cause>) {
         causes.push(Cause::invalid(format!("{path}.port"), port, detail));
     }
     if let Some(way) = service["path"].as_str() {
-        let at = format!("{path}.path");
-        if !way.starts_with('/') {
-            causes.push(Cause::invalid(&at, &way.into(), "must start with a '/'"));
+        service_path(way, &format!("{path}.path"), causes);
+    }
+}
+
+fn service_path(way: &str, at: &str, causes: &mut Vec<Cause>) {
+    let mut wrong = |why: &str| causes.push(Cause::invalid(at, &way.into(), why));
+    match way {
+        "" | "/" => return,
+        "//" => return wrong("segment[0] may not be empty"),
+        _ => {}
+    }
+    if !way.starts_with('/') {
+        wrong("must start with a '/'");
+    }
+    let mut characters = way.chars();
+    characters.next();
+    // A slash at the end is fine.
+    let steps = characters.as_str();
+    for (index, step) in steps.strip_suffix('/').unwrap_or(steps).split('/').enumerate() {
+        if step.is_empty() {
+            wrong(&format!("segment[{index}] may not be empty"));
+            continue;
         }
-        let steps: Vec<&str> = way.split('/').skip(1).collect();
-        let last = steps.len().saturating_sub(1);
-        if steps.is_empty() {
-            causes.push(Cause::invalid(&at, &way.into(), "segment[0] may not be empty"));
-        }
-        for (index, step) in steps.iter().enumerate() {
-            // A slash at the end is fine.
-            if step.is_empty() && index < last {
-                causes.push(Cause::invalid(
-                    &at,
-                    &way.into(),
-                    format!("segment[{index}] may not be empty"),
-                ));
-            }
+        for fault in crate::builtins::names::subdomain(step) {
+            wrong(&format!("segment[{index}]: {fault}"));
         }
     }
 }
