@@ -18,6 +18,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::caller;
+use crate::failure;
 use crate::faults::{Effect, Fault, Faults};
 use crate::operator::{Operator, OperatorBuilder};
 use crate::requests::Requests;
@@ -432,6 +433,7 @@ impl std::fmt::Debug for Builder {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        failure::tell_at_the_end(&self.story);
         self.controllers.abort();
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::cluster::TestCluster;
 use crate::diff;
+use crate::story::Story;
 
 /// How much of the story and of the requests a failure shows.
 const LINES: usize = 40;
@@ -15,6 +16,7 @@ const LINES: usize = 40;
 /// The message of a failed wait: what was expected, how things are instead, what the operators did last.
 pub(crate) fn message(cluster: &TestCluster, expected: &str, instead: &str) -> String {
     let mut text = format!("{expected}\n{instead}");
+    cluster.story().is_told();
     let story = cluster.story().tail(LINES);
     if story.is_empty() {
         text.push_str("\nnothing happened\n");
@@ -31,6 +33,14 @@ pub(crate) fn message(cluster: &TestCluster, expected: &str, instead: &str) -> S
         );
     }
     text
+}
+
+/// Prints the last lines of the story where the test panics without having told them; to be called when its cluster
+/// ends.
+pub(crate) fn tell_at_the_end(story: &Story) {
+    if std::thread::panicking() && !story.is_told() {
+        eprintln!("\nwhat happened last:\n{}", story.tail(LINES));
+    }
 }
 
 /// What was seen of an object while waiting: the last two states of it that differed.

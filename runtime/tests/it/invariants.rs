@@ -18,13 +18,16 @@ use crate::support::{App, Notes, config_map, holds, put};
 #[controller(for = App, owns = ConfigMap, workers = 4)]
 struct Slow {
     notes: Notes,
+    /// Whether it writes nothing, so that no echo wakes it.
+    reads_only: bool,
     running: StdArc<Mutex<BTreeMap<String, usize>>>,
 }
 
 impl Slow {
-    fn new(notes: &Notes) -> Self {
+    fn new(notes: &Notes, reads_only: bool) -> Self {
         Self {
             notes: notes.clone(),
+            reads_only,
             running: StdArc::default(),
         }
     }
@@ -46,17 +49,19 @@ impl Reconciler for Slow {
         self.notes
             .add(format!("saw {}", app.resource_version().unwrap_or_default()));
         sleep(Duration::from_secs(1)).await;
-        cx.apply(config_map(&app)).await?;
+        if !self.reads_only {
+            cx.apply(config_map(&app)).await?;
+        }
         self.change(&name, -1);
         Ok(Action::await_change())
     }
 }
 
-/// Changes an App ten times, at moments at which it runs and at moments at which it does not.
-async fn restless(notes: &Notes) -> TestCluster {
+/// Makes an App and changes it ten times, the last time while it runs, at moments at which it runs and at moments at which it does not.
+async fn restless(controller: Slow) -> TestCluster {
     let cluster = TestCluster::start();
-    let _ = cluster.run(Manager::new("slow").controller(Slow::new(notes))).await;
-    for i in 0..10 {
+    let _ = cluster.run(Manager::new("slow").controller(controller)).await;
+    for i in 0..11 {
         put(&cluster, "a", &i.to_string()).await;
         sleep(Duration::from_millis(370)).await;
     }
@@ -67,7 +72,7 @@ async fn restless(notes: &Notes) -> TestCluster {
 #[tokio::test(start_paused = true)]
 async fn invariant_1_one_key_never_runs_twice_at_once() {
     let notes = Notes::default();
-    let cluster = restless(&notes).await;
+    let cluster = restless(Slow::new(&notes, false)).await;
     assert_eq!(notes.count("two at once for a"), 0, "{}", cluster.story().tail(40));
     assert!(cluster.story().reconciles("default/a").len() > 2);
 }
@@ -75,7 +80,7 @@ async fn invariant_1_one_key_never_runs_twice_at_once() {
 #[tokio::test(start_paused = true)]
 async fn invariant_2_every_version_that_is_delivered_is_followed_by_a_run_that_starts_with_it_or_a_newer_one() {
     let notes = Notes::default();
-    let cluster = restless(&notes).await;
+    let cluster = restless(Slow::new(&notes, true)).await;
     let seen: Vec<u64> = notes
         .all()
         .iter()
@@ -98,8 +103,7 @@ async fn invariant_2_every_version_that_is_delivered_is_followed_by_a_run_that_s
             cluster.story().tail(60)
         );
     }
-    assert_eq!(delivered, 10);
-    cluster.wait_for::<ConfigMap>("a", |map| holds(map, "9")).await;
+    assert_eq!(delivered, 11);
 }
 
 /// Notes which objects go.
@@ -280,7 +284,7 @@ async fn invariant_8_what_was_made_outside_before_a_crash_is_removed_though_the_
 async fn invariant_11_stopping_drains_what_runs_gives_the_lease_back_and_loses_nothing() {
     let notes = Notes::default();
     let cluster = TestCluster::start();
-    let manager = || Manager::new("slow").controller(Slow::new(&notes));
+    let manager = || Manager::new("slow").controller(Slow::new(&notes, false));
     let first = cluster.operator(manager()).replica("a").leader_election().start().await;
     cluster
         .eventually("a leads", || async { !cluster.story().leadership().by("a").is_empty() })

@@ -58,6 +58,8 @@ struct State {
     busy: Option<Instant>,
     /// Field managers of the server's own controllers.
     controllers: BTreeSet<String>,
+    /// Whether a failure has shown it.
+    told: bool,
 }
 
 /// What a client is in the story.
@@ -229,6 +231,11 @@ impl Story {
     /// The field managers of the cluster's own controllers.
     pub(crate) fn controllers(&self) -> BTreeSet<String> {
         self.state().controllers.clone()
+    }
+
+    /// Whether a failure has shown the story already; from now on one has.
+    pub(crate) fn is_told(&self) -> bool {
+        std::mem::replace(&mut self.state().told, true)
     }
 
     /// When a replica last sent something else than a watch or a renewal of its Lease.

@@ -1,5 +1,7 @@
 //! Directories come and go with their objects.
 
+mod scenarios;
+
 use std::fs;
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! The operator without macros does the same work under the same rights.
 
+mod scenarios;
+
 use app_operator::api::App;
 use kubewright::Declaration;
 use kubewright::k8s_openapi::api::apps::v1::Deployment;
