@@ -4,13 +4,52 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
 
 use crate::cache::Cached;
 use crate::cache::store::{Symbol, Symbols};
 
 /// Gives the values under which an object is found. Must depend on the object alone, and must not ask the informer.
 pub type IndexFn = Arc<dyn Fn(&Cached) -> Vec<String> + Send + Sync>;
+
+/// The index function of a function of the decoded object. One that does not fit `K` is found under nothing.
+pub(crate) fn typed<K, I>(function: impl Fn(&K) -> I + Send + Sync + 'static) -> IndexFn
+where
+    K: DeserializeOwned + Send + Sync + 'static,
+    I: IntoIterator<Item: Into<String>>,
+{
+    Arc::new(move |object| match object.decode::<K>() {
+        Ok(object) => function(&object).into_iter().map(Into::into).collect(),
+        Err(_) => Vec::new(),
+    })
+}
+
+/// Functions by the names of their indexes.
+pub(crate) type Functions = Vec<(Arc<str>, IndexFn)>;
+
+/// What an object is found under, by the names of indexes.
+pub(crate) type Values = Vec<(Arc<str>, Vec<String>)>;
+
+/// Asks functions about an object, which must not lead them back to its informer. One that panics finds nothing, as
+/// the informer's task is no place to end for a mistake in it.
+pub(crate) fn values(functions: &Functions, object: &Cached) -> Values {
+    let ask = |(name, function): &(Arc<str>, IndexFn)| {
+        let found = catch_unwind(AssertUnwindSafe(|| function(object))).unwrap_or_else(|_| {
+            tracing::error!(
+                index = &**name,
+                "the index function panicked on {} {}, which is found under nothing now",
+                object.kind().kind(),
+                object.key()
+            );
+            Vec::new()
+        });
+        (Arc::clone(name), found)
+    };
+    functions.iter().map(ask).collect()
+}
 
 /// The indexes of one store.
 #[derive(Default)]
@@ -25,15 +64,26 @@ struct Index {
 }
 
 impl Indexes {
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// All functions.
+    pub(crate) fn functions(&self) -> Functions {
+        let all = self.0.iter();
+        all.map(|(name, index)| (Arc::clone(name), Arc::clone(&index.function)))
+            .collect()
     }
 
-    /// An object changed, came or went.
-    pub(crate) fn update(&mut self, slot: u32, object: Option<&Cached>) {
+    /// An object came or changed. An index that has come since `values` were asked for has asked for itself.
+    pub(crate) fn set(&mut self, slot: u32, values: &Values) {
+        for (name, values) in values {
+            if let Some(index) = self.0.get_mut(name) {
+                index.set(slot, values);
+            }
+        }
+    }
+
+    /// An object went.
+    pub(crate) fn remove(&mut self, slot: u32) {
         for index in self.0.values_mut() {
-            index.update(slot, object);
+            index.set(slot, &[]);
         }
     }
 
@@ -58,16 +108,19 @@ impl Indexes {
             values: Symbols::default(),
             of_slot: BTreeMap::new(),
         };
+        let name: Arc<str> = name.into();
+        let functions = vec![(Arc::clone(&name), Arc::clone(&index.function))];
         for (slot, object) in objects {
-            index.update(slot, Some(&object));
+            for (_, found) in values(&functions, &object) {
+                index.set(slot, &found);
+            }
         }
-        self.0.insert(name.into(), index);
+        self.0.insert(name, index);
     }
 }
 
 impl Index {
-    fn update(&mut self, slot: u32, object: Option<&Cached>) {
-        let values = object.map(|object| (self.function)(object)).unwrap_or_default();
+    fn set(&mut self, slot: u32, values: &[String]) {
         // The new first, so that a value that stays keeps its number.
         let new: Box<[Symbol]> = values.iter().map(|value| self.values.add(value, slot).0).collect();
         let old = match (new.is_empty(), self.of_slot.get_mut(&slot)) {

@@ -227,7 +227,7 @@ impl Informer {
         indexes.add(
             name,
             function,
-            objects.map(|slot| (slot, self.cached(store.record(slot)))),
+            objects.map(|slot| (slot, self.detached(store.record(slot)))),
         );
     }
 
@@ -395,10 +395,15 @@ impl Informer {
     }
 
     fn cached(&self, record: Record<'_>) -> Cached {
+        let place = Place::new(&self.0.state, record.slot());
+        self.detached(record).at(place)
+    }
+
+    /// An object that does not know where it lies, and so never asks the informer.
+    fn detached(&self, record: Record<'_>) -> Cached {
         let spec = &self.0.spec;
         let header = Arc::new(record.header());
         Cached::new(spec.kind.clone(), header, record.body(), spec.metadata_only)
-            .at(Place::new(&self.0.state, record.slot()))
     }
 
     fn state(&self) -> RwLockReadGuard<'_, State> {

@@ -146,6 +146,16 @@ impl<C: Declare> Context<C> {
         self.inner.children_as(&Kind::of::<K>())
     }
 
+    /// The objects of a watched kind that a declared index finds under `value`, sorted by namespace and name.
+    ///
+    /// # Errors
+    ///
+    /// There is no such index on the kind; an object does not fit its Rust type.
+    pub fn by_index<K: ReadBy<C>>(&self, name: &str, value: &str) -> Result<Vec<Arc<K>>> {
+        let found = self.inner.by_index(&Kind::of::<K>(), name, value)?;
+        found.iter().map(|cached| Ok(cached.decode::<K>()?)).collect()
+    }
+
     /// Reads that bypass the cache.
     #[must_use]
     pub fn live(&self) -> Live<'_, C> {

@@ -6,6 +6,7 @@ use crate::cache::{Cached, Lookup, Selector, Unknown};
 use crate::client::ListParams;
 use crate::context::inner::Inner;
 use crate::context::query::Query;
+use crate::declaration::Index;
 use crate::delta::Header;
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
@@ -60,6 +61,19 @@ impl Inner {
             Lookup::Unknown(Unknown::OutsideNamespaces) => Err(self.outside(kind, key)),
             Lookup::Unknown(_) => Ok(self.live(kind, key).await?.map(|cached| cached.header_arc())),
         }
+    }
+
+    /// The objects under a value of a declared index, sorted by namespace and name.
+    pub(super) fn by_index(&self, kind: &Kind, name: &str, value: &str) -> Result<Vec<Cached>> {
+        self.check_read(kind)?;
+        let in_cache = Index::name_in_cache(&self.shared.declared.name, name);
+        let found = self.shared.reader.by_index(kind, &in_cache, value);
+        found.ok_or_else(|| {
+            Error::terminal(format!(
+                "{} has no index `{name}`: declare it on the watch, as `.index(\"{name}\", f)`",
+                kind.kind()
+            ))
+        })
     }
 
     fn outside(&self, kind: &Kind, key: &ObjectKey) -> Error {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::echo::Echoes;
 use super::guard;
 use crate::cache::{ApplyMemory, Informer, InformerSpec, Informers};
-use crate::declaration::{Declared, Role, WatchDecl};
+use crate::declaration::{Declared, Index, Role, WatchDecl};
 use crate::delta::Delta;
 use crate::diagnostics::{Reason, Reasons};
 use crate::handler;
@@ -62,6 +62,10 @@ pub(super) fn connect(
         let source = Arc::new(source);
         for spec in specs(watch, namespaces) {
             let informer = registry.informer(&spec.under_lease(under_lease));
+            for index in &watch.indexes {
+                let name = Index::name_in_cache(&declared.name, &index.name);
+                informer.add_index(&name, Arc::clone(&index.function));
+            }
             let source = Arc::clone(&source);
             informer.subscribe(Arc::new(move |delta: &Delta| source.hear(delta)));
             if matches!(watch.role, Role::Primary) {

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kube::core::{DynamicObject, PartialObjectMeta};
+use serde::de::DeserializeOwned;
 
 use super::name;
 use crate::context::Context;
 use crate::controller::{AnyController, Controller};
 use crate::declaration::{
-    Backoff, Children, Declared, InvalidDeclaration, MapFn, Mapper, Others, RateLimit, Role, Watch, WatchDecl,
+    Backoff, Children, Declared, Index, InvalidDeclaration, MapFn, Mapper, Others, RateLimit, Role, Watch, WatchDecl,
 };
 use crate::error::Result;
 use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Updates, Writes};
@@ -272,6 +273,24 @@ impl<C: Declare> Declaration<C> {
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         if let Some(primary) = self.primary_watch_mut() {
             primary.fields = Some(selector.into());
+        }
+        self
+    }
+
+    /// Finds primary objects by what `function` answers for them, as [`Watch::index`]. Call it after
+    /// [`for_`](Self::for_).
+    #[must_use]
+    pub fn index<I>(
+        mut self,
+        name: impl Into<Arc<str>>,
+        function: impl Fn(&C::Primary) -> I + Send + Sync + 'static,
+    ) -> Self
+    where
+        C::Primary: DeserializeOwned + Send + Sync,
+        I: IntoIterator<Item: Into<String>>,
+    {
+        if let Some(primary) = self.primary_watch_mut() {
+            primary.indexes.push(Index::new(name, function));
         }
         self
     }

@@ -17,6 +17,6 @@ pub use check::InvalidDeclaration;
 pub use declared::Declared;
 pub use mapper::{MapFn, MapInput, MapKey, Mapper};
 pub use rates::{Backoff, RateLimit};
-pub use watch::{Adopt, Children, Others, Role, Watch, WatchDecl};
+pub use watch::{Adopt, Children, Index, Others, Role, Watch, WatchDecl};
 
 pub use crate::rbac::PolicyRule;

@@ -1,5 +1,10 @@
+use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
+use crate::cache::{IndexFn, typed_index};
 use crate::declaration::Mapper;
 use crate::kind::Kind;
 use crate::predicate::Predicate;
@@ -22,6 +27,42 @@ pub struct WatchDecl {
     pub fields: Option<String>,
     /// What may be taken over.
     pub adopt: Adopt,
+    /// What objects are found by, besides name, labels and owner.
+    pub indexes: Vec<Index>,
+}
+
+/// A secondary index of a watched kind.
+#[derive(Clone)]
+pub struct Index {
+    /// Its name, unique for the kind within a controller.
+    pub name: Arc<str>,
+    /// What an object is found under.
+    pub function: IndexFn,
+}
+
+impl Index {
+    /// An index by a function of the decoded object.
+    pub fn new<K, I>(name: impl Into<Arc<str>>, function: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
+    where
+        K: DeserializeOwned + Send + Sync + 'static,
+        I: IntoIterator<Item: Into<String>>,
+    {
+        Self {
+            name: name.into(),
+            function: typed_index(function),
+        }
+    }
+
+    /// The name under which controllers that share an informer do not meet.
+    pub(crate) fn name_in_cache(controller: &str, name: &str) -> String {
+        format!("{controller}/{name}")
+    }
+}
+
+impl fmt::Debug for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Index").field(&self.name).finish()
+    }
 }
 
 impl WatchDecl {
@@ -36,6 +77,7 @@ impl WatchDecl {
             labels: None,
             fields: None,
             adopt: Adopt::Never,
+            indexes: Vec::new(),
         }
     }
 }
@@ -104,6 +146,21 @@ impl<K, R> Watch<K, R> {
             Some(first) => first & predicate,
             None => predicate,
         });
+        self
+    }
+
+    /// Finds objects by what `function` answers for them, with `cx.by_index(name, value)`; kept up with each change, so
+    /// that a list by it costs what it returns.
+    ///
+    /// The function must depend on the object alone. It runs in the informer's task; an object on which it panics is
+    /// found under nothing, and the log says so.
+    #[must_use]
+    pub fn index<I>(mut self, name: impl Into<Arc<str>>, function: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
+    where
+        K: DeserializeOwned + Send + Sync + 'static,
+        I: IntoIterator<Item: Into<String>>,
+    {
+        self.decl.indexes.push(Index::new(name, function));
         self
     }
 

@@ -1,6 +1,7 @@
 //! Operators, their caches and their clients on an API server in the process, on paused time.
 
 mod cache_faults;
+mod cache_index;
 mod cache_reads;
 mod cache_restart;
 mod cache_rig;

@@ -6,11 +6,14 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
+use bytes::Bytes;
+
 use super::{Informer, State};
 use crate::cache::Cached;
+use crate::cache::index::{self, Values};
 use crate::cache::overlay::Moment;
-use crate::cache::scanner::{ScanError, Scratch};
-use crate::cache::store::{Contexts, Encoder, Tuning};
+use crate::cache::scanner::{Facts, ScanError, Scratch};
+use crate::cache::store::{Body, Contexts, Encoder, Tuning};
 use crate::delta::{Delta, DeltaCause, Version};
 use crate::key::ObjectKey;
 
@@ -174,6 +177,7 @@ impl Informer {
         }
         encoder.encode(&scratch.body);
         let heard = !self.0.subscribers.is_silent();
+        let found = self.index_values(&facts, scratch);
         let (old, new) = {
             let mut state = self.state_mut();
             let State { store, indexes, .. } = &mut *state;
@@ -182,11 +186,8 @@ impl Informer {
             let Some(slot) = store.insert(&facts, scratch, encoder) else {
                 return Err(ScanError::Missing("metadata.name of a length that names have"));
             };
-            let new = (heard || !indexes.is_empty()).then(|| self.cached(store.record(slot)));
-            if let Some(new) = new.as_ref().filter(|_| !indexes.is_empty()) {
-                indexes.update(slot, Some(new));
-            }
-            (old, new)
+            indexes.set(slot, &found);
+            (old, heard.then(|| self.cached(store.record(slot))))
         };
         let key = ObjectKey::new(&*facts.namespace, &*facts.name);
         self.overlay()
@@ -197,10 +198,23 @@ impl Informer {
         }
         // A sink may ask the informer for whatever it likes.
         drop(intake);
-        if let Some(new) = new.filter(|_| heard) {
+        if let Some(new) = new {
             self.tell(key, old, Some(new), cause);
         }
         Ok(version)
+    }
+
+    /// What an object is found under. Asked before the store is locked: the functions are the author's.
+    fn index_values(&self, facts: &Facts<'_>, scratch: &Scratch) -> Values {
+        let functions = self.state().indexes.functions();
+        if functions.is_empty() {
+            return Values::new();
+        }
+        let spec = &self.0.spec;
+        let body = Body::Plain(Bytes::copy_from_slice(&scratch.body));
+        let header = Arc::new(facts.header(scratch));
+        let object = Cached::new(spec.kind.clone(), header, body, spec.metadata_only);
+        index::values(&functions, &object)
     }
 
     fn learn(&self, encoder: &mut Encoder) {
@@ -218,7 +232,7 @@ impl Informer {
             let State { store, indexes, .. } = &mut *state;
             let old = self.cached(store.record(slot));
             store.remove(slot);
-            indexes.update(slot, None);
+            indexes.remove(slot);
             old
         };
         let gone = old.header();
