@@ -120,11 +120,11 @@ fn options_of_a_watch_are_a_closure() {
             #[automatically_derived]
             impl ::kubewright::Owns<Secret> for C {}
             #[automatically_derived]
-            impl ::kubewright::Reads<::kubewright::kube::core::PartialObjectMeta<Secret>> for C {}
-            #[automatically_derived]
             impl ::kubewright::Owns<Pod> for C {}
             #[automatically_derived]
             impl ::kubewright::Owns<Job> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Reads<::kubewright::kube::core::PartialObjectMeta<Secret>> for C {}
             #[automatically_derived]
             impl ::kubewright::Reads<App> for C {}
             #[automatically_derived]
@@ -315,7 +315,7 @@ fn mistakes_leave_the_rest_standing() {
                 "0 lets nothing run: use 1 or more, as in `workers = 4`"
             }
             ::core::compile_error! {
-                "there is no key `timout`: did you mean `timeout`, as in `timeout = \"2m\"`?"
+                "there is no key `timout`: did you mean `timeout`, as in `timeout = \"1s\"`?"
             }
             #[automatically_derived]
             impl ::kubewright::Declare for C {
@@ -324,7 +324,7 @@ fn mistakes_leave_the_rest_standing() {
                     use ::kubewright::__private::NoDefinition as _;
                     let __d = ::kubewright::__private::Definition::<App>::of()
                         .declare(__d.for_::<App>());
-                    __d.owns::<Secret>()
+                    __d.owns::<Secret>().timeout(::core::time::Duration::from_secs(1))
                 }
             }
             #[automatically_derived]
@@ -377,11 +377,15 @@ fn the_editor_sees_each_key_as_a_field() {
             }
         }
         #[automatically_derived]
-        impl ::kubewright::Owns<Secret> for C {}
+        impl<__K> ::kubewright::Owns<__K> for C {}
         #[automatically_derived]
-        impl ::kubewright::Reads<::kubewright::kube::core::PartialObjectMeta<Secret>> for C {}
+        impl<__K> ::kubewright::Updates<__K> for C {}
         #[automatically_derived]
-        impl ::kubewright::Reads<App> for C {}
+        impl<__K> ::kubewright::HandsOut<__K> for C {}
+        #[automatically_derived]
+        impl ::kubewright::Finalized for C {}
+        #[automatically_derived]
+        impl ::kubewright::Ungranted for C {}
     "#]];
     expected.assert_eq(&text);
 }

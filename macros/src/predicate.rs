@@ -8,6 +8,7 @@ use quote::{ToTokens, quote};
 use syn::Path;
 use syn::parse::{Parse, ParseStream};
 
+use crate::args::nearest;
 use crate::path::CratePath;
 
 /// Functions of `kubewright::predicates` that stand for themselves when written bare.
@@ -61,6 +62,8 @@ impl Predicate {
                 quote!(#krate::predicates::#name #of #arguments)
             }
             Self::StandardCall(name, arguments) => quote!(#krate::predicates::#name #arguments),
+            // A bare name that is no predicate is told in our words; what a call answers, in rustc's.
+            Self::Named(path, None) => quote!(#krate::predicates::given(#path)),
             Self::Named(path, arguments) => quote!(#path #arguments),
         }
     }
@@ -72,10 +75,26 @@ impl Parse for Predicate {
         if input.is_empty() {
             return Ok(predicate);
         }
-        if input.peek(syn::Token![&&]) || input.peek(syn::Token![||]) {
-            return Err(input.error("predicates are joined by a single `&` or `|`"));
+        if input.peek(syn::Token![&&]) {
+            let twice: syn::Token![&&] = input.parse()?;
+            return Err(syn::Error::new_spanned(
+                twice,
+                "predicates are joined by a single `&`: write `&`",
+            ));
         }
-        Err(input.error("expected `&`, `|` or the end of the predicate"))
+        if input.peek(syn::Token![||]) {
+            let twice: syn::Token![||] = input.parse()?;
+            return Err(syn::Error::new_spanned(
+                twice,
+                "predicates are joined by a single `|`: write `|`",
+            ));
+        }
+        match input.parse::<Ident>() {
+            Ok(word) if word == "and" => Err(syn::Error::new_spanned(word, "predicates are joined by `&`: write `&`")),
+            Ok(word) if word == "or" => Err(syn::Error::new_spanned(word, "predicates are joined by `|`: write `|`")),
+            Ok(word) => Err(syn::Error::new_spanned(word, "expected `&`, `|` or `,` before this")),
+            Err(_) => Err(at_rest(input, "expected `&`, `|` or the end of the predicate")),
+        }
     }
 }
 
@@ -107,12 +126,24 @@ fn parse_not(input: ParseStream<'_>) -> syn::Result<Predicate> {
         return syn::parse2(group.stream());
     }
     if input.peek(syn::Token![|]) || input.peek(syn::Token![move]) {
-        return Err(
-            input.error("a closure does not fit here: write it as a function and name it, as in `object(is_ready)`")
-        );
+        return Err(at_rest(
+            input,
+            "a closure does not fit here: write it as a function and name it, as in `object(is_ready)`",
+        ));
     }
-    if input.is_empty() || !(input.peek(syn::Ident) || input.peek(syn::Token![::]) || input.peek(syn::Token![crate])) {
-        return Err(input.error("expected a predicate, such as `generation_changed` or `object(is_ready)`"));
+    let is_path = [
+        input.peek(syn::Ident),
+        input.peek(syn::Token![::]),
+        input.peek(syn::Token![crate]),
+        input.peek(syn::Token![self]),
+        input.peek(syn::Token![super]),
+        input.peek(syn::Token![Self]),
+    ];
+    if !is_path.contains(&true) {
+        return Err(at_rest(
+            input,
+            "expected a predicate, such as `generation_changed` or `object(is_ready)`",
+        ));
     }
     let path: Path = input.parse()?;
     let arguments = if input.peek(syn::token::Paren) {
@@ -120,19 +151,50 @@ fn parse_not(input: ParseStream<'_>) -> syn::Result<Predicate> {
     } else {
         None
     };
-    Ok(classify(path, arguments))
+    classify(path, arguments, input)
 }
 
-fn classify(path: Path, arguments: Option<Group>) -> Predicate {
+fn classify(path: Path, arguments: Option<Group>, rest: ParseStream<'_>) -> syn::Result<Predicate> {
     let Some(name) = path.get_ident().cloned() else {
-        return Predicate::Named(path, arguments);
+        return Ok(Predicate::Named(path, arguments));
     };
     let text = name.to_string();
+    let standard = STANDARD.contains(&&*text);
     match arguments {
-        None if STANDARD.contains(&&*text) => Predicate::Standard(name),
-        Some(group) if STANDARD.contains(&&*text) && group.stream().is_empty() => Predicate::Standard(name),
-        Some(group) if STANDARD_CALLS.contains(&&*text) => Predicate::StandardCall(name, group),
-        arguments => Predicate::Named(path, arguments),
+        None if standard => Ok(Predicate::Standard(name)),
+        Some(group) if standard && group.stream().is_empty() => Ok(Predicate::Standard(name)),
+        Some(group) if standard => Err(syn::Error::new_spanned(
+            group,
+            format!("`{name}` takes no arguments: write it alone"),
+        )),
+        Some(group) if STANDARD_CALLS.contains(&&*text) => Ok(Predicate::StandardCall(name, group)),
+        None if text == "not" && !rest.is_empty() => Err(syn::Error::new_spanned(
+            name,
+            "a predicate is negated by `!`: write `!`",
+        )),
+        None if STANDARD_CALLS.contains(&&*text) => Err(syn::Error::new_spanned(
+            &name,
+            format!("`{name}` needs an argument: write it as in `object(is_ready)`"),
+        )),
+        None => match nearest(&text, STANDARD) {
+            Some(meant) => Err(syn::Error::new_spanned(
+                name,
+                format!("there is no predicate `{text}`: did you mean `{meant}`?"),
+            )),
+            None => Ok(Predicate::Named(path, None)),
+        },
+        arguments => Ok(Predicate::Named(path, arguments)),
+    }
+}
+
+/// An error on all that is left; where nothing is, the caller finds a place.
+fn at_rest(input: ParseStream<'_>, message: &str) -> syn::Error {
+    if input.is_empty() {
+        return input.error(message);
+    }
+    match input.parse::<TokenStream>() {
+        Ok(rest) => syn::Error::new_spanned(rest, message),
+        Err(error) => error,
     }
 }
 
@@ -153,9 +215,10 @@ pub(crate) struct FunctionValue {
 impl Parse for FunctionValue {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if input.peek(syn::Token![|]) || input.peek(syn::Token![move]) || input.peek(syn::Token![async]) {
-            return Err(
-                input.error("a closure does not fit here: write a function and name it, as in `map = users_of`")
-            );
+            return Err(at_rest(
+                input,
+                "a closure does not fit here: write a function and name it, as in `map = users_of`",
+            ));
         }
         if !(input.peek(syn::Ident)
             || input.peek(syn::Token![::])
@@ -165,7 +228,10 @@ impl Parse for FunctionValue {
             || input.peek(syn::Token![Self])
             || input.peek(syn::Token![<]))
         {
-            return Err(input.error("expected the name of a function, as in `map = users_of`"));
+            return Err(at_rest(
+                input,
+                "expected the name of a function, as in `map = users_of`",
+            ));
         }
         let path = input.parse()?;
         let arguments = if input.peek(syn::token::Paren) {
@@ -174,7 +240,7 @@ impl Parse for FunctionValue {
             None
         };
         if !input.is_empty() {
-            return Err(input.error("expected `,` after the name of the function"));
+            return Err(at_rest(input, "expected `,` before this"));
         }
         Ok(Self { path, arguments })
     }
@@ -204,7 +270,7 @@ mod tests {
         assert_eq!(
             expand("generation_changed | !mine & object(ready)"),
             "::kubewright::predicates::or(::kubewright::predicates::generation_changed(),\
-             ::kubewright::predicates::and(::kubewright::predicates::not(mine),\
+             ::kubewright::predicates::and(::kubewright::predicates::not(::kubewright::predicates::given(mine)),\
              ::kubewright::predicates::object(ready)))"
         );
     }
@@ -213,6 +279,12 @@ mod tests {
     fn wrong_operators_and_closures_are_told() {
         for (text, says) in [
             ("a && b", "single `&`"),
+            ("a || b", "single `|`"),
+            ("a and b", "joined by `&`"),
+            ("not a", "negated by `!`"),
+            ("generation_change", "did you mean `generation_changed`?"),
+            ("generation_changed(3)", "takes no arguments"),
+            ("object", "needs an argument"),
             ("|x| true", "closure"),
             ("a b", "expected `&`"),
             ("", "expected a predicate"),

@@ -50,7 +50,7 @@ pub trait Writes<K>: Declare {}
 
 /// The controller may replace `K` (PUT).
 #[diagnostic::on_unimplemented(
-    message = "controller `{Self}` may not update `{K}`: add `updates = {K}`",
+    message = "controller `{Self}` may not update `{K}`: add `updates = {K}`, or use `cx.apply`",
     label = "`{K}` is not declared as updated by `{Self}`"
 )]
 pub trait Updates<K>: Declare {}
@@ -62,6 +62,23 @@ pub trait Updates<K>: Declare {}
 )]
 pub trait Finalized: Declare {}
 
+/// The controller declared `rbac(…)`, which a controller that writes `K` must, where objects of `K` hand out permissions.
+#[diagnostic::on_unimplemented(
+    message = "controller `{Self}` hands out permissions by writing `{K}`, which the API server allows only to who has \
+               them: add `rbac(group = \"rbac.authorization.k8s.io\", resources = [\"roles\", \"clusterroles\"], \
+               verbs = [\"bind\", \"escalate\"])`",
+    label = "objects of this kind hand out permissions",
+    note = "better, where they are known: an `rbac(…)` with the very permissions that are handed out"
+)]
+pub trait HandsOut<K>: Declare {}
+
+/// The controller declared why it needs a client beyond its grants.
+#[diagnostic::on_unimplemented(
+    message = "controller `{Self}` may not use a client beyond its grants: add `ungranted_client = \"what the grants cannot cover\"`",
+    label = "not opened by `{Self}`"
+)]
+pub trait Ungranted: Declare {}
+
 #[diagnostic::do_not_recommend]
 impl<C: Owns<K>, K> Writes<K> for C {}
 
@@ -71,55 +88,74 @@ impl<C: Owns<K>, K> Reads<K> for C {}
 #[diagnostic::do_not_recommend]
 impl<C: Reads<K>, K> ReadsMetadata<K> for C {}
 
-/// A kind that controller `C` may write.
-#[diagnostic::on_unimplemented(
-    message = "controller `{C}` may not write `{Self}`: add `owns = {Self}` or `writes = {Self}`",
-    label = "`{Self}` is not declared as written by `{C}`"
-)]
-pub trait WrittenBy<C>: Object {}
+/// A kind, as itself. Asking for it of a type that is no kind is an error about [`Object`] and leaves the kind unknown,
+/// so that rustc sees one mistake and not two.
+pub trait Itself {
+    /// The kind.
+    type Kind;
+}
 
 #[diagnostic::do_not_recommend]
-impl<C: Writes<K>, K: Object> WrittenBy<C> for K {}
+impl<K: Object> Itself for K {
+    type Kind = <K::Scope as Beside>::Of<K>;
+}
 
-/// A kind that controller `C` may read.
-#[diagnostic::on_unimplemented(
-    message = "controller `{C}` may not read `{Self}`: add `owns = {Self}`, `watches({Self}, map = …)` or `live = {Self}`",
-    label = "`{Self}` is not declared as read by `{C}`"
-)]
-pub trait ReadBy<C>: Object {}
+/// Names a type beside another one, which must be known for it.
+pub trait Beside {
+    /// The type.
+    type Of<K>;
+}
 
-#[diagnostic::do_not_recommend]
-impl<C: Reads<K>, K: Object> ReadBy<C> for K {}
+impl<S> Beside for S {
+    type Of<K> = K;
+}
 
-/// A kind that controller `C` may read live: also those of which it watches the metadata only.
-#[diagnostic::on_unimplemented(
-    message = "controller `{C}` may not read `{Self}`: add `owns = {Self}`, `watches({Self}, map = …)` or `live = {Self}`",
-    label = "`{Self}` is not declared as read by `{C}`"
-)]
-pub trait LiveReadBy<C>: Object {}
+/// Bounds of the context's methods. They are on the kind, so that a missing grant is told where the kind is named; what
+/// is told is which key to add, or that the type is no kind.
+macro_rules! bound {
+    ($($(#[$doc:meta])* $name:ident: $grant:ident $granted:ident $message:literal $label:literal)*) => {
+        $(
+            $(#[$doc])*
+            #[diagnostic::on_unimplemented(
+                message = "`{Self}` is not a Kubernetes kind",
+                label = "expected a built-in kind, or one that `#[derive(CustomResource)]` makes"
+            )]
+            pub trait $name<C>: Object {}
 
-#[diagnostic::do_not_recommend]
-impl<C: ReadsMetadata<K>, K: Object> LiveReadBy<C> for K {}
+            impl<C, K: Object> $name<C> for K where <K as Itself>::Kind: $granted<C> {}
 
-/// A kind that controller `C` owns.
-#[diagnostic::on_unimplemented(
-    message = "controller `{C}` does not own `{Self}`: add `owns = {Self}`",
-    label = "`{Self}` is not declared as owned by `{C}`"
-)]
-pub trait OwnedBy<C>: Object {}
+            /// The grant behind the bound of the same name.
+            #[diagnostic::on_unimplemented(message = $message, label = $label)]
+            pub trait $granted<C> {}
 
-#[diagnostic::do_not_recommend]
-impl<C: Owns<K>, K: Object> OwnedBy<C> for K {}
+            #[diagnostic::do_not_recommend]
+            impl<C: $grant<K>, K> $granted<C> for K {}
+        )*
+    };
+}
 
-/// A kind that controller `C` may replace.
-#[diagnostic::on_unimplemented(
-    message = "controller `{C}` may not update `{Self}`: add `updates = {Self}`, or use `cx.apply`",
-    label = "`{Self}` is not declared as updated by `{C}`"
-)]
-pub trait UpdatedBy<C>: Object {}
-
-#[diagnostic::do_not_recommend]
-impl<C: Updates<K>, K: Object> UpdatedBy<C> for K {}
+bound! {
+    /// A kind that controller `C` may write.
+    WrittenBy: Writes GrantedToWrite
+        "controller `{C}` may not write `{Self}`: add `owns = {Self}` or `writes = {Self}`"
+        "`{Self}` is not declared as written by `{C}`"
+    /// A kind that controller `C` may read.
+    ReadBy: Reads GrantedToRead
+        "controller `{C}` may not read `{Self}`: add `owns = {Self}`, `watches({Self}, map = …)` or `live = {Self}`"
+        "`{Self}` is not declared as read by `{C}`"
+    /// A kind that controller `C` may read live: also those of which it watches the metadata only.
+    LiveReadBy: ReadsMetadata GrantedToReadLive
+        "controller `{C}` may not read `{Self}`: add `owns = {Self}`, `watches({Self}, map = …)` or `live = {Self}`"
+        "`{Self}` is not declared as read by `{C}`"
+    /// A kind that controller `C` owns.
+    OwnedBy: Owns GrantedToOwn
+        "controller `{C}` does not own `{Self}`: add `owns = {Self}`"
+        "`{Self}` is not declared as owned by `{C}`"
+    /// A kind that controller `C` may replace.
+    UpdatedBy: Updates GrantedToUpdate
+        "controller `{C}` may not update `{Self}`: add `updates = {Self}`, or use `cx.apply`"
+        "`{Self}` is not declared as updated by `{C}`"
+}
 
 /// A call that the controller's declaration does not cover, found at run time (hand-written grants, dynamic kinds).
 #[derive(Clone, Debug, PartialEq, Eq)]

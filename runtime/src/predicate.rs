@@ -145,6 +145,30 @@ pub mod predicates {
         }
     }
 
+    /// A predicate that stands as a bare name in the attribute.
+    #[must_use]
+    pub fn given(predicate: impl IsPredicate) -> Predicate {
+        predicate.into_predicate()
+    }
+
+    /// A [`Predicate`]. As a bound it says what to write where a function was named instead.
+    #[diagnostic::on_unimplemented(
+        message = "this is no predicate",
+        label = "expected a `Predicate`",
+        note = "call a function that answers a `Predicate`, as in `mine()`; let one of `&K` be asked by `object(…)`"
+    )]
+    pub trait IsPredicate {
+        /// The predicate.
+        #[doc(hidden)]
+        fn into_predicate(self) -> Predicate;
+    }
+
+    impl IsPredicate for Predicate {
+        fn into_predicate(self) -> Predicate {
+            self
+        }
+    }
+
     /// Both pass.
     #[must_use]
     pub fn and(a: Predicate, b: Predicate) -> Predicate {

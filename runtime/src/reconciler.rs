@@ -15,7 +15,8 @@ use crate::key::ObjectKey;
 )]
 // No bound of kube's on the primary kind: `Declaration::for_` has it, so that a wrong kind is told once, where it is
 // named.
-pub trait Reconciler: Declare + Send + Sync + 'static {
+// Nor `'static`: that a controller cannot borrow is told by the attribute, on the lifetime.
+pub trait Reconciler: Declare + Send + Sync {
     /// Called with the newest known version of the object; never with `deletionTimestamp` set, and never twice at
     /// once for one key.
     ///

@@ -1,16 +1,17 @@
 //! What stands in the parentheses of the attribute, read and checked one key at a time.
 
-use proc_macro2::{Group, Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 
-use super::keys;
-use super::literals::{self, Duration};
-use super::rule::{self, Rule};
-use super::watch::{self, Kind, WatchOptions};
-use crate::args::{Arg, Shape, nearest};
+use super::kinds::{self, Kind};
+use super::literals::Duration;
+use super::options::{self, WatchOptions};
+use super::rule::Rule;
+use super::settings::{self, value_of};
+use super::{keys, unknown};
+use crate::args::{Arg, Shape, example, spaced};
 use crate::diag::Diag;
 use crate::path::CratePath;
 use crate::predicate::{FunctionValue, Predicate};
-use crate::value;
 
 /// The arguments, as far as they could be read.
 #[derive(Default)]
@@ -29,10 +30,14 @@ pub(crate) struct Args {
 
 /// One builder call.
 pub(crate) struct Call {
+    /// What stands in the parentheses of `#[cfg(…)]` before the key.
+    pub(crate) cfg: Option<TokenStream>,
     /// The key, with the user's span.
     pub(crate) key: Ident,
     /// Its value.
     pub(crate) value: Value,
+    /// Whether another key was written, and reported, and this one is what was probably meant.
+    pub(crate) guessed: bool,
 }
 
 /// The value of a key.
@@ -59,297 +64,197 @@ pub(crate) enum Value {
     Duration(Duration),
 }
 
+impl Value {
+    /// The kind, where it is written and its name is that of one whose objects hand out permissions.
+    pub(crate) fn handed_out(&self) -> Option<&Kind> {
+        const NAMES: [&str; 4] = ["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"];
+        match self {
+            Self::Owns(kind, _) | Self::Writes(kind) | Self::Updates(kind) => {
+                NAMES.contains(&&*kind.last()).then_some(kind)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Reads the arguments; whatever is wrong is reported and left out.
 pub(crate) fn parse(tokens: TokenStream, diag: &mut Diag) -> Args {
     let mut args = Args {
-        written: crate::args::parse(tokens, "for = App", diag),
+        written: crate::args::parse(tokens, keys::CONTROLLER, diag),
         ..Args::default()
     };
     for arg in args.written.clone() {
-        parse_arg(&mut args, &arg, diag);
+        if parse_known(&mut args, &arg, diag) {
+            continue;
+        }
+        let Some(meant) = unknown::key(&arg, &args.written, diag) else {
+            continue;
+        };
+        let mut unread = Diag::default();
+        parse_known(&mut args, &meant, &mut unread);
+        if !unread.is_empty() {
+            diag.lose();
+        }
     }
     args
 }
 
-fn parse_arg(args: &mut Args, arg: &Arg, diag: &mut Diag) {
+/// Reads one argument; false if there is no such key.
+fn parse_known(args: &mut Args, arg: &Arg, diag: &mut Diag) -> bool {
     let name = arg.name();
-    let example = keys::example(&keys::CONTROLLER, &name);
     match &*name {
-        "for" => {
-            args.has_for = true;
-            if let Some(kind) = value_of(arg, example, diag).and_then(|v| watch::parse_kind(v, "for", diag)) {
-                set_primary(args, arg, kind, diag);
-            }
-        }
-        "crate" => {
-            if let Some(tokens) = value_of(arg, example, diag) {
-                match syn::parse2(tokens.clone()) {
-                    Ok(path) => args.krate = CratePath::given(path),
-                    Err(_) => diag.error(tokens, format!("expected a path, as in `{example}`")),
-                }
-            }
-        }
+        "for" => parse_for(args, arg, diag),
+        "crate" => parse_crate(args, arg, diag),
         "owns" => parse_owns(args, arg, diag),
         "watches" => parse_watches(args, arg, diag),
-        "live" => parse_kinds(args, arg, example, Value::Live, diag),
-        "writes" => parse_kinds(args, arg, example, Value::Writes, diag),
-        "updates" => parse_kinds(args, arg, example, Value::Updates, diag),
-        _ => match parse_setting(arg, &name, example, diag) {
-            Some(Some(value)) => args.calls.push(Call {
-                key: arg.key.clone(),
-                value,
-            }),
+        "live" => parse_kinds(args, arg, Value::Live, diag),
+        "writes" => parse_kinds(args, arg, Value::Writes, diag),
+        "updates" => parse_kinds(args, arg, Value::Updates, diag),
+        _ => match settings::parse(arg, diag) {
+            Some(Some(value)) => args.push(arg, value),
             Some(None) => {}
-            None => unknown_key(arg, &name, diag),
+            None => return false,
         },
+    }
+    true
+}
+
+impl Args {
+    fn push(&mut self, arg: &Arg, value: Value) {
+        self.calls.push(Call {
+            cfg: arg.cfg.clone(),
+            key: arg.key.clone(),
+            value,
+            guessed: arg.guessed,
+        });
     }
 }
 
-/// Keys with one value. `None`: no such key; `Some(None)`: reported.
-fn parse_setting(arg: &Arg, name: &str, example: &str, diag: &mut Diag) -> Option<Option<Value>> {
-    let mut plain = |parse: fn(TokenStream, &str, &mut Diag) -> Option<TokenStream>| {
-        value_of(arg, example, diag)
-            .and_then(|v| parse(v, example, diag))
-            .map(Value::Plain)
-    };
-    Some(match name {
-        "workers" => plain(literals::positive),
-        "name" => plain(|v, e, d| literals::text(v, e, value::check_dns_label, d)),
-        "finalizer" => plain(|v, e, d| literals::text(v, e, value::check_finalizer, d)),
-        "field_manager" => plain(|v, e, d| literals::text(v, e, value::check_field_manager, d)),
-        "labels" => plain(|v, e, d| literals::text(v, e, value::check_label_selector, d)),
-        "fields" => plain(|v, e, d| literals::text(v, e, value::check_field_selector, d)),
-        "needs_leader" => plain(literals::boolean),
-        "resync" | "timeout" => value_of(arg, example, diag)
-            .and_then(|v| literals::duration(v, example, diag))
-            .map(Value::Duration),
-        "retired_finalizers" => value_of(arg, example, diag)
-            .map(|v| literals::texts(v, example, value::check_finalizer, diag))
-            .map(Value::RetiredFinalizers),
-        "event_filter" => value_of(arg, example, diag)
-            .and_then(|v| watch::parse_predicate(&v, diag))
-            .map(Value::EventFilter),
-        "backoff" => list_of(arg, example, diag).and_then(|list| parse_backoff(&list, diag)),
-        "rate_limit" => list_of(arg, example, diag).and_then(|list| parse_rate_limit(&list, diag)),
-        "rbac" => list_of(arg, example, diag)
-            .and_then(|list| rule::parse(&list, diag))
-            .map(Value::Rbac),
-        _ => return None,
-    })
-}
-
-fn set_primary(args: &mut Args, arg: &Arg, kind: Kind, diag: &mut Diag) {
-    if args.primary.is_some() {
+fn parse_for(args: &mut Args, arg: &Arg, diag: &mut Diag) {
+    let given = args.has_for;
+    args.has_for = true;
+    if given {
         diag.error(
             &arg.key,
             "`for` is given twice: a controller has one primary kind; write a second controller for the other",
         );
-    } else {
-        args.primary = Some((arg.key.clone(), kind));
+        return;
+    }
+    if arg.cfg.is_some() {
+        diag.error(
+            &arg.key,
+            "`for` is always needed: put `#[cfg(…)]` on the whole struct, and write a second one for the other case",
+        );
+    }
+    let kind = in_parentheses(arg, diag).and_then(|v| kinds::parse_primary(v, diag));
+    args.primary = kind.map(|kind| (arg.key.clone(), kind));
+}
+
+fn parse_crate(args: &mut Args, arg: &Arg, diag: &mut Diag) {
+    let example = example(keys::CONTROLLER, "crate");
+    let Some(tokens) = value_of(arg, example, diag) else {
+        return;
+    };
+    if let Ok(path) = syn::parse2(tokens.clone()) {
+        args.krate = CratePath::given(path);
+        return;
+    }
+    match syn::parse2::<syn::LitStr>(tokens.clone()).map(|text| (text.parse(), text.value())) {
+        Ok((Ok(path), text)) => {
+            diag.error(tokens, format!("a path stands without quotes: write `crate = {text}`"));
+            args.krate = CratePath::given(path);
+        }
+        _ => diag.error(tokens, format!("expected a path, as in `{example}`")),
     }
 }
 
 /// `owns = K`, `owns = [K, L]`, `owns(K, options…)`.
 fn parse_owns(args: &mut Args, arg: &Arg, diag: &mut Diag) {
-    let Shape::List(group) = &arg.shape else {
-        let example = keys::example(&keys::CONTROLLER, "owns");
-        parse_kinds(
-            args,
-            arg,
-            example,
-            |kind| Value::Owns(kind, WatchOptions::default()),
-            diag,
-        );
+    let Some(group) = kinds::options(&arg.shape) else {
+        parse_kinds(args, arg, |kind| Value::Owns(kind, WatchOptions::default()), diag);
         return;
     };
-    let Some((kind, rest)) = watch::parse_kind_and_rest(group, "owns", "owns(Deployment, metadata_only)", diag) else {
-        return;
-    };
-    let options = watch::parse_options(rest, "owns", &keys::OWNS, &mut None, diag);
-    args.calls.push(Call {
-        key: arg.key.clone(),
-        value: Value::Owns(kind, options),
-    });
+    if let Some((kind, rest)) = kinds::parse_with_rest(group, "owns", "owns(Deployment, metadata_only)", diag) {
+        let options = options::parse(rest, "owns", &kind, keys::OWNS, &mut None, diag);
+        args.push(arg, Value::Owns(kind, options));
+    }
 }
 
 /// `watches(K, map = f, options…)`.
 fn parse_watches(args: &mut Args, arg: &Arg, diag: &mut Diag) {
-    let example = keys::example(&keys::CONTROLLER, "watches");
-    let Shape::List(group) = &arg.shape else {
-        diag.error(
-            &arg.key,
-            format!(
-                "`watches` needs a function from the watched object to the keys it wakes: write `{example}`; \
-                 to read without watching, `live = …`"
-            ),
-        );
+    let example = example(keys::CONTROLLER, "watches");
+    let Some(group) = kinds::options(&arg.shape) else {
+        watch_without_map(args, arg, diag);
         return;
     };
-    let Some((kind, rest)) = watch::parse_kind_and_rest(group, "watches", example, diag) else {
+    let Some((kind, rest)) = kinds::parse_with_rest(group, "watches", example, diag) else {
         return;
     };
     let mut map = Some(None);
-    let options = watch::parse_options(rest, "watches", &keys::WATCHES, &mut map, diag);
+    let options = options::parse(rest, "watches", &kind, keys::WATCHES, &mut map, diag);
     // `Some(None)` still: nothing was written as `map`, right or wrong.
     if let Some(None) = map {
         diag.error(
             &arg.key,
             format!(
-                "`map` is missing: name the function from the watched object to the keys it wakes, as in `{example}`"
+                "`map` is missing: name the function from the watched object to the keys it wakes, as in \
+                 `watches({}, map = users_of)`",
+                kind.text()
             ),
         );
     }
-    args.calls.push(Call {
-        key: arg.key.clone(),
-        value: Value::Watches(kind, map.flatten(), options),
-    });
+    args.push(arg, Value::Watches(kind, map.flatten(), options));
+}
+
+/// `watches = K`
+fn watch_without_map(args: &mut Args, arg: &Arg, diag: &mut Diag) {
+    let kinds = match &arg.shape {
+        Shape::Value(value) => kinds::parse_several(value.clone(), "watches", &mut Diag::default()),
+        Shape::Flag | Shape::List(_) => Vec::new(),
+        Shape::Unreadable => return,
+    };
+    let kind = kinds.first().map_or_else(|| "Secret".to_owned(), Kind::text);
+    diag.error(
+        &arg.key,
+        format!(
+            "`watches` needs a function from the watched object to the keys it wakes: write \
+             `watches({kind}, map = users_of)`; to read without watching, `live = {kind}`"
+        ),
+    );
+    if kinds.is_empty() {
+        diag.lose();
+    }
+    for kind in kinds {
+        args.push(arg, Value::Watches(kind, None, WatchOptions::default()));
+    }
 }
 
 /// `key = K` or `key = [K, L]`.
-fn parse_kinds(args: &mut Args, arg: &Arg, example: &str, value: impl Fn(Kind) -> Value, diag: &mut Diag) {
+fn parse_kinds(args: &mut Args, arg: &Arg, value: impl Fn(Kind) -> Value, diag: &mut Diag) {
     let name = arg.name();
-    for kind in value_of(arg, example, diag).map_or_else(Vec::new, |v| watch::parse_kinds(v, &name, diag)) {
-        args.calls.push(Call {
-            key: arg.key.clone(),
-            value: value(kind),
-        });
-    }
-}
-
-fn parse_backoff(list: &Group, diag: &mut Diag) -> Option<Value> {
-    let (mut min, mut max) = (None, None);
-    for arg in crate::args::parse(list.stream(), "min = \"5ms\"", diag) {
-        let slot = match &*arg.name() {
-            "min" => &mut min,
-            "max" => &mut max,
-            name => {
-                unknown_inner_key(&arg, name, "backoff", &keys::BACKOFF, diag);
-                continue;
-            }
-        };
-        let example = keys::example(&keys::BACKOFF, &arg.name());
-        let duration = value_of(&arg, example, diag).and_then(|v| literals::duration(v, example, diag));
-        set_once(slot, duration, &arg, diag);
-    }
-    Some(Value::Backoff { min, max })
-}
-
-fn parse_rate_limit(list: &Group, diag: &mut Diag) -> Option<Value> {
-    let (mut per_second, mut burst) = (None, None);
-    let (mut wrote_rate, mut wrote_burst) = (false, false);
-    for arg in crate::args::parse(list.stream(), "per_second = 10", diag) {
-        let slot = match &*arg.name() {
-            "per_second" => {
-                wrote_rate = true;
-                &mut per_second
-            }
-            "burst" => {
-                wrote_burst = true;
-                &mut burst
-            }
-            name => {
-                unknown_inner_key(&arg, name, "rate_limit", &keys::RATE_LIMIT, diag);
-                continue;
-            }
-        };
-        let example = keys::example(&keys::RATE_LIMIT, &arg.name());
-        let number = value_of(&arg, example, diag).and_then(|v| literals::positive(v, example, diag));
-        set_once(slot, number, &arg, diag);
-    }
-    if !(wrote_rate && wrote_burst) {
-        let example = keys::example(&keys::CONTROLLER, "rate_limit");
-        diag.error(
-            list,
-            format!("both `per_second` and `burst` are needed: write `{example}`"),
-        );
-    }
-    Some(Value::RateLimit {
-        per_second: per_second?,
-        burst: burst?,
-    })
-}
-
-/// The tokens after `=`, or a message that shows the right shape.
-pub(crate) fn value_of(arg: &Arg, example: &str, diag: &mut Diag) -> Option<TokenStream> {
-    match &arg.shape {
-        Shape::Value(tokens) => Some(tokens.clone()),
-        Shape::Flag => {
-            diag.error(&arg.key, format!("`{}` needs a value: write `{example}`", arg.key));
-            None
-        }
-        Shape::List(group) => {
-            diag.error(group, format!("`{}` takes one value: write `{example}`", arg.key));
-            None
-        }
-    }
-}
-
-/// The parentheses after the key, or a message that shows the right shape.
-fn list_of(arg: &Arg, example: &str, diag: &mut Diag) -> Option<Group> {
-    match &arg.shape {
-        Shape::List(group) => Some(group.clone()),
-        Shape::Flag => {
-            diag.error(&arg.key, format!("`{}` needs parentheses: write `{example}`", arg.key));
-            None
-        }
-        Shape::Value(tokens) => {
-            diag.error(tokens, format!("`{}` takes parentheses: write `{example}`", arg.key));
-            None
-        }
-    }
-}
-
-pub(crate) fn set_once<T>(slot: &mut Option<T>, value: Option<T>, arg: &Arg, diag: &mut Diag) {
-    if slot.is_some() {
-        diag.error(&arg.key, format!("`{}` is given twice: keep one", arg.key));
-    } else {
-        *slot = value;
-    }
-}
-
-fn unknown_key(arg: &Arg, name: &str, diag: &mut Diag) {
-    let inside_watch = keys::WATCHES.iter().chain(&keys::OWNS).find(|(key, _)| *key == name);
-    let message = match inside_watch {
-        Some(("map", _)) => "`map` belongs to a watch: write `watches(Secret, map = users_of)`".to_owned(),
-        Some((key, example)) => format!("`{key}` belongs to one watch: write `owns(Deployment, {example})`"),
-        None => match meant(name) {
-            Some(meant) => format!(
-                "there is no key `{name}`: did you mean `{meant}`, as in `{}`?",
-                keys::example(&keys::CONTROLLER, meant)
-            ),
-            None => format!("there is no key `{name}`: keys are {}", listed(&keys::CONTROLLER)),
-        },
+    let Some(tokens) = in_parentheses(arg, diag) else {
+        diag.lose();
+        return;
     };
-    diag.error(&arg.key, message);
+    for kind in kinds::parse_several(tokens, &name, diag) {
+        args.push(arg, value(kind));
+    }
 }
 
-/// The key that a person probably meant: by another framework's word, or misspelt.
-fn meant(name: &str) -> Option<&'static str> {
-    let other_word = keys::OTHER_WORDS
-        .iter()
-        .find(|(word, _)| *word == name)
-        .map(|(_, key)| *key);
-    other_word.or_else(|| nearest(name, keys::CONTROLLER.iter().map(|(key, _)| *key)))
-}
-
-/// Reports a key that `outer(…)` does not have.
-pub(crate) fn unknown_inner_key(
-    arg: &Arg,
-    name: &str,
-    outer: &str,
-    known: &'static [(&'static str, &'static str)],
-    diag: &mut Diag,
-) {
-    let message = match nearest(name, known.iter().map(|(key, _)| *key)) {
-        Some(meant) => format!("`{outer}(…)` has no key `{name}`: did you mean `{meant}`?"),
-        None => format!("`{outer}(…)` has no key `{name}`: keys are {}", listed(known)),
-    };
-    diag.error(&arg.key, message);
-}
-
-fn listed(keys: &[(&str, &str)]) -> String {
-    keys.iter()
-        .map(|(key, _)| format!("`{key}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+/// The value after `=`. One in parentheses is reported, and taken for the value all the same.
+fn in_parentheses(arg: &Arg, diag: &mut Diag) -> Option<TokenStream> {
+    match &arg.shape {
+        Shape::List(group) if !group.stream().is_empty() => {
+            let value = group.stream();
+            let several = crate::args::split(value.clone(), &mut Diag::default()).len() > 1;
+            let shown = if several {
+                format!("[{}]", spaced(&value))
+            } else {
+                spaced(&value)
+            };
+            diag.error(group, format!("`{0}` takes a value: write `{0} = {shown}`", arg.key));
+            Some(if several { quote::quote!([#value]) } else { value })
+        }
+        _ => value_of(arg, example(keys::CONTROLLER, &arg.name()), diag),
+    }
 }

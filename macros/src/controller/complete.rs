@@ -44,7 +44,7 @@ fn inner_keys(arg: &Arg) -> Vec<Arg> {
             let rest = crate::args::split(group.stream(), &mut Diag::default())
                 .into_iter()
                 .skip(1);
-            rest.flat_map(|part| crate::args::parse(part.into_iter().collect(), "", &mut Diag::default()))
+            rest.flat_map(|part| crate::args::parse(part.into_iter().collect(), &[], &mut Diag::default()))
                 .collect()
         }
         _ => Vec::new(),

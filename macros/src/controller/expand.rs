@@ -1,34 +1,54 @@
 //! The expansion: one `impl Declare` of builder calls, and one empty impl per grant.
 
-use std::collections::BTreeSet;
-
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
 
 use super::args::{Args, Call, Value};
+use super::grants::{self, Grants, metadata_of};
 use super::head::Head;
-use super::watch::{Adopt, Kind, WatchOptions};
+use super::kinds::Kind;
+use super::options::{Adopt, WatchOptions};
+use crate::diag::Diag;
 use crate::path::CratePath;
 
-pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
-    // Without a primary kind there is no declaration; its absence has been reported.
-    let Some((key, primary)) = &args.primary else {
-        return TokenStream::new();
-    };
+pub(crate) fn expand(head: &Head, args: &Args, diag: &mut Diag) -> TokenStream {
     let krate = &args.krate;
-    let name = &head.name;
-    let (impl_generics, type_generics, where_clause) = head.generics.split_for_impl();
+    let ty = &head.ty;
+    let (impl_generics, _, where_clause) = head.generics.split_for_impl();
+    let grants = if diag.has_lost() {
+        grants::all(head, krate)
+    } else {
+        Grants::of(args).expand(head, krate)
+    };
+    let Some((key, primary)) = &args.primary else {
+        // The error stands in the place of the primary kind, as a length that cannot be computed: rustc then says
+        // nothing about what would follow from a kind that is not there.
+        let error = diag.take_first();
+        return quote! {
+            #[automatically_derived]
+            impl #impl_generics #krate::Declare for #ty #where_clause {
+                type Primary = [(); #error];
+                fn declare(__d: #krate::Declaration<Self>) -> #krate::Declaration<Self> { __d }
+            }
+            #grants
+        };
+    };
     let receiver = receiver(key);
     let for_ = Ident::new("for_", key.span());
     let declared = quote!(#krate::__private::Definition::<#primary>::of().declare(#receiver.#for_::<#primary>()));
-    let body = further_calls(args, &declared);
-    let grants = Grants::of(args, primary).expand(head, krate);
+    let body = if head.unfit {
+        quote!(#receiver)
+    } else {
+        further_calls(args, &declared)
+    };
+    let handouts = handouts(args);
     quote! {
         #[automatically_derived]
-        impl #impl_generics #krate::Declare for #name #type_generics #where_clause {
+        impl #impl_generics #krate::Declare for #ty #where_clause {
             type Primary = #primary;
             fn declare(#receiver: #krate::Declaration<Self>) -> #krate::Declaration<Self> {
                 use #krate::__private::NoDefinition as _;
+                #handouts
                 #body
             }
         }
@@ -37,18 +57,42 @@ pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
 }
 
 /// The calls after `for_`. The finalizer's comes first: its bound is on the receiver, so a failure is told on the key.
+/// Each stretch of calls under no condition, and each call under one, is a statement of its own.
 fn further_calls(args: &Args, declared: &TokenStream) -> TokenStream {
     let (finalizer, others): (Vec<&Call>, Vec<&Call>) = args.calls.iter().partition(|call| call.key == "finalizer");
     let ordered: Vec<&Call> = finalizer.into_iter().chain(others).collect();
-    let Some(first) = ordered.first() else {
-        return declared.clone();
-    };
-    let receiver = receiver(&first.key);
-    let calls = ordered.iter().map(|call| builder_call(call, &args.krate));
-    quote! {
-        let #receiver = #declared;
-        #receiver #(#calls)*
+    let mut statements = TokenStream::new();
+    let mut value = declared.clone();
+    for stretch in ordered.chunk_by(|a, b| a.cfg.is_none() && b.cfg.is_none()) {
+        let receiver = receiver(&stretch[0].key);
+        let calls = stretch.iter().map(|call| builder_call(call, &args.krate));
+        let called = quote!(#receiver #(#calls)*);
+        statements.extend(quote!(let #receiver = #value;));
+        value = match &stretch[0].cfg {
+            None => called,
+            Some(cfg) => {
+                statements.extend(quote!(#[cfg(#cfg)] let #receiver = #called;));
+                quote!(#receiver)
+            }
+        };
     }
+    quote!(#statements #value)
+}
+
+/// Kinds whose objects hand out permissions demand a rule, which only `rbac(…)` gives. The names are those of the four
+/// kinds; whether it is one of them is for the type to say.
+fn handouts(args: &Args) -> TokenStream {
+    let krate = &args.krate;
+    let asked = args.calls.iter().filter_map(|call| {
+        let kind = call.value.handed_out()?;
+        let cfg = call.cfg.as_ref().map(|cfg| quote!(#[cfg(#cfg)]));
+        let span = grants::location(kind);
+        let ask = quote_spanned!(span=> #cfg #krate::__private::Handout::<#kind>::of().by::<Self>(););
+        Some(ask)
+    });
+    let asked: Vec<TokenStream> = asked.collect();
+    let fallback = (!asked.is_empty()).then(|| quote!(use #krate::__private::HandsOutNothing as _;));
+    quote!(#fallback #(#asked)*)
 }
 
 /// `__d` with a key's span: a bound that fails is told there and not on the whole attribute. Each use stands with its
@@ -127,101 +171,5 @@ fn object_type(kind: &Kind, options: &WatchOptions, krate: &CratePath) -> TokenS
     match options.metadata_only {
         Some(_) => metadata_of(kind, krate),
         None => quote!(#kind),
-    }
-}
-
-fn metadata_of(kind: &Kind, krate: &CratePath) -> TokenStream {
-    let span = location(kind);
-    quote_spanned!(span=> #krate::kube::core::PartialObjectMeta<#kind>)
-}
-
-/// Where the kind stands, for an error about what follows from it.
-fn location(kind: &Kind) -> Span {
-    crate::args::first_span(&kind.to_token_stream(), Span::call_site()).resolved_at(Span::call_site())
-}
-
-/// The grants that follow, each once: a second impl of one would be an error of its own.
-#[derive(Default)]
-struct Grants {
-    seen: BTreeSet<(&'static str, String)>,
-    impls: Vec<(&'static str, Option<Kind>, bool)>,
-}
-
-impl Grants {
-    fn of(args: &Args, primary: &Kind) -> Self {
-        let mut grants = Self::default();
-        // Owning implies reading and writing, so it goes first.
-        for call in &args.calls {
-            if let Value::Owns(kind, options) = &call.value {
-                grants.add_owned(kind, options.metadata_only.is_some());
-            }
-        }
-        grants.add("Reads", primary);
-        for call in &args.calls {
-            match &call.value {
-                Value::Watches(kind, _, options) if options.metadata_only.is_some() => grants.add_metadata(kind),
-                Value::Watches(kind, ..) | Value::Live(kind) => grants.add("Reads", kind),
-                Value::Writes(kind) => grants.add("Writes", kind),
-                Value::Updates(kind) => grants.add("Updates", kind),
-                Value::Plain(_) if call.key == "finalizer" => grants.impls.push(("Finalized", None, false)),
-                _ => {}
-            }
-        }
-        grants
-    }
-
-    fn add(&mut self, grant: &'static str, kind: &Kind) {
-        if self.seen.insert((grant, kind.text())) {
-            self.impls.push((grant, Some(kind.clone()), false));
-        }
-    }
-
-    fn add_owned(&mut self, kind: &Kind, metadata_only: bool) {
-        self.add("Owns", kind);
-        for implied in ["Reads", "Writes"] {
-            self.seen.insert((implied, kind.text()));
-        }
-        if metadata_only {
-            self.add_metadata(kind);
-        }
-    }
-
-    /// Reading the metadata is its own grant; reading all of `K` includes it.
-    fn add_metadata(&mut self, kind: &Kind) {
-        let reads_all = self.seen.contains(&("Reads", kind.text()));
-        if !reads_all {
-            self.add("ReadsMetadata", kind);
-        }
-        if self.seen.insert(("Reads of metadata", kind.text())) {
-            self.impls.push(("Reads", Some(kind.clone()), true));
-        }
-    }
-
-    fn expand(&self, head: &Head, krate: &CratePath) -> TokenStream {
-        let name = &head.name;
-        let (impl_generics, type_generics, where_clause) = head.generics.split_for_impl();
-        self.impls
-            .iter()
-            .map(|(grant, kind, metadata)| {
-                let Some(kind) = kind else {
-                    let grant = Ident::new(grant, Span::call_site());
-                    return quote! {
-                        #[automatically_derived]
-                        impl #impl_generics #krate::#grant for #name #type_generics #where_clause {}
-                    };
-                };
-                let span = location(kind);
-                let grant = Ident::new(grant, span);
-                let kind = if *metadata {
-                    metadata_of(kind, krate)
-                } else {
-                    quote!(#kind)
-                };
-                quote_spanned! {span=>
-                    #[automatically_derived]
-                    impl #impl_generics #krate::#grant<#kind> for #name #type_generics #where_clause {}
-                }
-            })
-            .collect()
     }
 }

@@ -1,15 +1,18 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser};
-use syn::{Generics, WhereClause};
+use syn::{Generics, Type, WhereClause};
 
 use crate::diag::Diag;
 
 /// The part of the item that the expansion needs.
 pub(crate) struct Head {
-    /// Name of the struct or enum.
-    pub(crate) name: Ident,
+    /// The controller's type, with its arguments.
+    pub(crate) ty: TokenStream,
     /// Its parameters; each set of arguments is a controller of its own.
     pub(crate) generics: Generics,
+    /// Whether it cannot be a controller as it stands; that has been reported.
+    pub(crate) unfit: bool,
 }
 
 /// Reads the head of a struct or enum; its body may be broken.
@@ -39,6 +42,7 @@ pub(crate) fn parse(item: &TokenStream, diag: &mut Diag) -> Option<Head> {
                 }
             }
             Some(TokenTree::Ident(word)) if word == "struct" || word == "enum" => break,
+            Some(TokenTree::Ident(word)) if word == "impl" => return parse_impl(&word, tokens.collect(), diag),
             Some(other) => {
                 diag.error(other, WHERE);
                 return None;
@@ -54,7 +58,57 @@ pub(crate) fn parse(item: &TokenStream, diag: &mut Diag) -> Option<Head> {
         return None;
     };
     let generics = parse_generics.parse2(tokens.collect()).ok()?;
-    Some(Head { name, generics })
+    let (_, arguments, _) = generics.split_for_impl();
+    let ty = quote!(#name #arguments);
+    let unfit = check_lifetimes(&generics, diag);
+    Some(Head { ty, generics, unfit })
+}
+
+/// The attribute on `impl Reconciler for C`: reported, and taken for one on `C`.
+fn parse_impl(word: &Ident, rest: TokenStream, diag: &mut Diag) -> Option<Head> {
+    let parsed = parse_impl_head.parse2(rest).ok();
+    let place = match &parsed {
+        Some((_, ty)) => format!("put it above `struct {}`", ty.to_token_stream()),
+        None => "put it above the struct".to_owned(),
+    };
+    diag.error(
+        word,
+        format!("`#[controller(…)]` goes on the struct, not on an impl of it: {place}"),
+    );
+    let (generics, ty) = parsed?;
+    Some(Head {
+        ty: ty.into_token_stream(),
+        generics,
+        unfit: true,
+    })
+}
+
+/// `<T> Reconciler for C<T> where T: X { … }`
+fn parse_impl_head(input: ParseStream<'_>) -> syn::Result<(Generics, Type)> {
+    let mut generics: Generics = input.parse()?;
+    let mut ty: Type = input.parse()?;
+    if input.peek(syn::Token![for]) {
+        input.parse::<syn::Token![for]>()?;
+        ty = input.parse()?;
+    }
+    generics.where_clause = input.parse::<Option<WhereClause>>()?;
+    input.parse::<TokenStream>()?;
+    Ok((generics, ty))
+}
+
+/// `struct C<'a> { … }`
+fn check_lifetimes(generics: &Generics, diag: &mut Diag) -> bool {
+    for lifetime in generics.lifetimes() {
+        diag.error(
+            &lifetime.lifetime,
+            format!(
+                "a controller lives as long as its manager, so it cannot borrow for `{}`: own the value, hold an `Arc` \
+                 of it, or borrow it for `'static`",
+                lifetime.lifetime
+            ),
+        );
+    }
+    generics.lifetimes().next().is_some()
 }
 
 /// The name in `controller(…)` or `kubewright::controller(…)`.

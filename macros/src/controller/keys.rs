@@ -1,7 +1,9 @@
 //! The keys of the attribute: names, for suggestions, and how each is written, for messages.
 
+use crate::args::Known;
+
 /// Keys at the top level, each with an example.
-pub(crate) const CONTROLLER: [(&str, &str); 21] = [
+pub(crate) const CONTROLLER: Known = &[
     ("for", "for = App"),
     ("owns", "owns = Deployment"),
     ("watches", "watches(Secret, map = users_of)"),
@@ -11,6 +13,10 @@ pub(crate) const CONTROLLER: [(&str, &str); 21] = [
     (
         "rbac",
         "rbac(group = \"apps\", resources = [\"deployments\"], verbs = [\"get\"])",
+    ),
+    (
+        "ungranted_client",
+        "ungranted_client = \"what the grants cannot cover\"",
     ),
     ("event_filter", "event_filter = generation_changed"),
     ("labels", "labels = \"app=web\""),
@@ -28,33 +34,67 @@ pub(crate) const CONTROLLER: [(&str, &str); 21] = [
     ("crate", "crate = my_crate::kubewright"),
 ];
 
-/// What other frameworks call a key, and people try first.
-pub(crate) const OTHER_WORDS: [(&str, &str); 21] = [
+/// What other frameworks call a key, and what people try first.
+const OTHER_WORDS: &[(&str, &str)] = &[
     ("primary", "for"),
     ("kind", "for"),
     ("resource", "for"),
     ("reconciles", "for"),
+    ("reconcile", "for"),
+    ("object", "for"),
+    ("own", "owns"),
+    ("owned", "owns"),
+    ("owner_of", "owns"),
     ("children", "owns"),
     ("creates", "owns"),
+    ("manages", "owns"),
+    ("dependents", "owns"),
+    ("kinds", "owns"),
+    ("watched", "watches"),
+    ("references", "watches"),
+    ("depends_on", "watches"),
+    ("related", "watches"),
+    ("read", "live"),
     ("reads", "live"),
     ("gets", "live"),
+    ("lists", "live"),
     ("applies", "writes"),
     ("patches", "writes"),
+    ("deletes", "writes"),
+    ("puts", "updates"),
+    ("replaces", "updates"),
+    ("permissions", "rbac"),
+    ("rules", "rbac"),
+    ("role", "rbac"),
+    ("policy", "rbac"),
+    ("filter", "event_filter"),
+    ("filters", "event_filter"),
+    ("predicates", "event_filter"),
+    ("selector", "labels"),
+    ("label_selector", "labels"),
+    ("field_selector", "fields"),
     ("concurrency", "workers"),
     ("parallelism", "workers"),
     ("threads", "workers"),
     ("max_concurrent_reconciles", "workers"),
+    ("retry", "backoff"),
+    ("retries", "backoff"),
+    ("throttle", "rate_limit"),
+    ("rate", "rate_limit"),
     ("interval", "resync"),
+    ("period", "resync"),
+    ("every", "resync"),
     ("sync_period", "resync"),
     ("requeue_after", "resync"),
     ("deadline", "timeout"),
-    ("retry", "backoff"),
-    ("permissions", "rbac"),
+    ("cleanup", "finalizer"),
+    ("manager", "field_manager"),
+    ("leader", "needs_leader"),
     ("leader_election", "needs_leader"),
 ];
 
 /// Keys after the kind in `owns(K, …)`.
-pub(crate) const OWNS: [(&str, &str); 5] = [
+pub(crate) const OWNS: Known = &[
     ("predicate", "predicate = generation_changed"),
     ("metadata_only", "metadata_only"),
     ("adopt", "adopt = always"),
@@ -63,7 +103,7 @@ pub(crate) const OWNS: [(&str, &str); 5] = [
 ];
 
 /// Keys after the kind in `watches(K, …)`.
-pub(crate) const WATCHES: [(&str, &str); 5] = [
+pub(crate) const WATCHES: Known = &[
     ("map", "map = users_of"),
     ("predicate", "predicate = generation_changed"),
     ("metadata_only", "metadata_only"),
@@ -72,7 +112,7 @@ pub(crate) const WATCHES: [(&str, &str); 5] = [
 ];
 
 /// Keys of `rbac(…)`.
-pub(crate) const RBAC: [(&str, &str); 5] = [
+pub(crate) const RBAC: Known = &[
     ("group", "group = \"apps\""),
     ("resources", "resources = [\"deployments\"]"),
     ("verbs", "verbs = [\"get\"]"),
@@ -81,14 +121,14 @@ pub(crate) const RBAC: [(&str, &str); 5] = [
 ];
 
 /// Keys of `backoff(…)`.
-pub(crate) const BACKOFF: [(&str, &str); 2] = [("min", "min = \"5ms\""), ("max", "max = \"1000s\"")];
+pub(crate) const BACKOFF: Known = &[("min", "min = \"5ms\""), ("max", "max = \"1000s\"")];
 
 /// Keys of `rate_limit(…)`.
-pub(crate) const RATE_LIMIT: [(&str, &str); 2] = [("per_second", "per_second = 10"), ("burst", "burst = 100")];
+pub(crate) const RATE_LIMIT: Known = &[("per_second", "per_second = 10"), ("burst", "burst = 100")];
 
-/// How a key is written.
-pub(crate) fn example(keys: &'static [(&'static str, &'static str)], name: &str) -> &'static str {
-    keys.iter()
-        .find(|(key, _)| *key == name)
-        .map_or("for = App", |(_, example)| example)
+/// The key that a person probably meant: by another framework's word, or misspelt.
+pub(crate) fn meant(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let other_word = OTHER_WORDS.iter().find(|(word, _)| *word == lower).map(|(_, key)| *key);
+    other_word.or_else(|| crate::args::nearest(name, CONTROLLER.iter().map(|(key, _)| *key)))
 }

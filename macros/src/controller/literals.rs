@@ -42,6 +42,9 @@ pub(crate) fn duration(tokens: TokenStream, example: &str, diag: &mut Diag) -> O
     if let Some(path) = constant(&tokens) {
         return Some(Duration::Constant(path));
     }
+    if has_more(&tokens, diag) {
+        return None;
+    }
     match syn::parse2::<Lit>(tokens.clone()) {
         Ok(Lit::Str(literal)) => match value::parse_duration(&literal.value()) {
             Ok(duration) if duration.is_zero() => {
@@ -55,7 +58,15 @@ pub(crate) fn duration(tokens: TokenStream, example: &str, diag: &mut Diag) -> O
             }
         },
         Ok(number @ (Lit::Int(_) | Lit::Float(_))) => {
-            diag.error(number, format!("a duration is a string with a unit: write `{example}`"));
+            let text = number.to_token_stream().to_string();
+            let quoted = [text.clone(), format!("{text}s")]
+                .into_iter()
+                .find(|text| value::parse_duration(text).is_ok_and(|duration| !duration.is_zero()));
+            let write = match (quoted, example.split_once(" = ")) {
+                (Some(quoted), Some((key, _))) => format!("{key} = \"{quoted}\""),
+                _ => example.to_owned(),
+            };
+            diag.error(number, format!("a duration is a string with a unit: write `{write}`"));
             None
         }
         _ => {
@@ -72,8 +83,17 @@ pub(crate) fn text(tokens: TokenStream, example: &str, check: value::Check, diag
     if constant(&tokens).is_some() {
         return Some(tokens);
     }
+    if has_more(&tokens, diag) {
+        return None;
+    }
     let Ok(Lit::Str(literal)) = syn::parse2::<Lit>(tokens.clone()) else {
-        diag.error(tokens, format!("expected a string in quotes: write `{example}`"));
+        // A bare word that is right but for its quotes is proposed with them.
+        let bare = syn::parse2::<proc_macro2::Ident>(tokens.clone()).map(|word| word.to_string());
+        let write = match bare {
+            Ok(word) if check(&word).is_ok() => format!("\"{word}\""),
+            _ => example.to_owned(),
+        };
+        diag.error(tokens, format!("expected a string in quotes: write `{write}`"));
         return None;
     };
     if let Err(why) = check(&literal.value()) {
@@ -82,19 +102,23 @@ pub(crate) fn text(tokens: TokenStream, example: &str, check: value::Check, diag
     Some(quote!(#literal))
 }
 
-/// `["a", "b"]` or `"a"`.
-pub(crate) fn texts(tokens: TokenStream, example: &str, check: value::Check, diag: &mut Diag) -> Vec<TokenStream> {
+/// `["a", "b"]` or `"a"`; nothing where one of them cannot be read.
+pub(crate) fn texts(
+    tokens: TokenStream,
+    example: &str,
+    check: value::Check,
+    diag: &mut Diag,
+) -> Option<Vec<TokenStream>> {
     let parts = elements(tokens.clone(), diag);
     if parts.is_empty() {
         diag.error(
             tokens,
             format!("the list is empty: write `{example}`, or leave the key out"),
         );
+        return None;
     }
-    parts
-        .into_iter()
-        .filter_map(|part| text(part, example, check, diag))
-        .collect()
+    let texts: Vec<Option<TokenStream>> = parts.into_iter().map(|part| text(part, example, check, diag)).collect();
+    texts.into_iter().collect()
 }
 
 /// The elements of `[…]`, or the tokens themselves.
@@ -115,6 +139,9 @@ pub(crate) fn elements(tokens: TokenStream, diag: &mut Diag) -> Vec<TokenStream>
 pub(crate) fn positive(tokens: TokenStream, example: &str, diag: &mut Diag) -> Option<TokenStream> {
     if constant(&tokens).is_some() {
         return Some(tokens);
+    }
+    if has_more(&tokens, diag) {
+        return None;
     }
     let Ok(Lit::Int(literal)) = syn::parse2::<Lit>(tokens.clone()) else {
         diag.error(tokens, format!("expected a whole number above zero: write `{example}`"));
@@ -158,6 +185,22 @@ pub(crate) fn boolean(tokens: TokenStream, example: &str, diag: &mut Diag) -> Op
             diag.error(tokens, format!("expected `true` or `false`: write `{example}`"));
             None
         }
+    }
+}
+
+/// `4 5`: reports what follows a literal where nothing should.
+fn has_more(tokens: &TokenStream, diag: &mut Diag) -> bool {
+    let mut all = tokens.clone().into_iter();
+    match (all.next(), all.next()) {
+        // An operator makes an expression, which is told as a whole.
+        (Some(TokenTree::Literal(_)), Some(extra)) if !matches!(extra, TokenTree::Punct(_)) => {
+            diag.error(
+                extra,
+                "one value stands here: remove this, or put a `,` and a key before it",
+            );
+            true
+        }
+        _ => false,
     }
 }
 

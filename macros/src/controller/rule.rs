@@ -3,8 +3,9 @@
 use proc_macro2::{Group, TokenStream};
 use quote::quote;
 
-use super::args::{set_once, unknown_inner_key, value_of};
+use super::settings::{inner, quiet_if, set_once, value_of};
 use super::{keys, literals};
+use crate::args::example;
 use crate::diag::Diag;
 use crate::path::CratePath;
 use crate::value;
@@ -38,44 +39,44 @@ impl Rule {
 }
 
 /// Reads the parentheses of `rbac`.
-pub(crate) fn parse(list: &Group, diag: &mut Diag) -> Option<Rule> {
+pub(super) fn parse(list: &Group, diag: &mut Diag) -> Option<Rule> {
     let (mut group, mut resources, mut verbs, mut names, mut urls) = (None, None, None, None, None);
-    let mut written = Vec::new();
-    for arg in crate::args::parse(list.stream(), "verbs = [\"get\"]", diag) {
+    if list.stream().is_empty() {
+        let example = example(keys::CONTROLLER, "rbac");
+        diag.error(list, format!("an empty rule allows nothing: write `{example}`"));
+        return None;
+    }
+    let args = inner(list, "rbac", keys::RBAC, diag);
+    let wrote = |key: &str| args.iter().any(|arg| arg.name() == key);
+    let about_urls = wrote("urls") && !wrote("resources");
+    if args.iter().all(|arg| !arg.guessed) {
+        check_parts(list, &wrote, diag);
+    }
+    let mut unread = Diag::default();
+    for arg in &args {
+        let diag = quiet_if(arg.guessed, diag, &mut unread);
         let name = arg.name();
-        let example = keys::example(&keys::RBAC, &name);
-        written.push(name.clone());
+        let example = example(keys::RBAC, &name);
         let (slot, check): (_, value::Check) = match &*name {
             "group" => {
-                let text = value_of(&arg, example, diag).and_then(|v| literals::text(v, example, check_group, diag));
-                set_once(&mut group, text, &arg, diag);
+                let text = value_of(arg, example, diag).and_then(|v| literals::text(v, example, check_group, diag));
+                set_once(&mut group, text, arg, diag);
                 continue;
             }
             "resources" => (&mut resources, value::check_resource),
+            "verbs" if about_urls => (&mut verbs, value::check_url_verb),
             "verbs" => (&mut verbs, value::check_verb),
-            "names" => (&mut names, |_| Ok(())),
-            "urls" => (&mut urls, value::check_url),
-            _ => {
-                unknown_inner_key(&arg, &name, "rbac", &keys::RBAC, diag);
-                continue;
-            }
+            "names" => (&mut names, value::check_object_name),
+            _ => (&mut urls, value::check_url),
         };
-        let texts = value_of(&arg, example, diag).map(|v| literals::texts(v, example, check, diag));
-        set_once(slot, texts, &arg, diag);
+        let texts = value_of(arg, example, diag).and_then(|v| literals::texts(v, example, check, diag));
+        set_once(slot, texts, arg, diag);
     }
-    let wrote = |key: &str| written.iter().any(|w| w == key);
-    if !wrote("verbs") {
-        diag.error(list, "a rule without `verbs` allows nothing: add `verbs = [\"get\"]`");
+    if names.is_some() {
+        check_named_verbs(verbs.as_deref().unwrap_or_default(), diag);
     }
-    if !wrote("resources") && !wrote("urls") {
-        diag.error(
-            list,
-            "a rule names `resources = [\"…\"]`, or `urls = [\"/…\"]` for paths outside the resources",
-        );
-    }
-    if wrote("urls") && (wrote("resources") || wrote("group") || wrote("names")) {
-        diag.error(list, "a rule is about `resources` or about `urls`: write two `rbac(…)`");
-    }
+    let about = resources.is_some() || urls.is_some();
+    about.then_some(())?;
     Some(Rule {
         group,
         resources: resources.unwrap_or_default(),
@@ -83,6 +84,41 @@ pub(crate) fn parse(list: &Group, diag: &mut Diag) -> Option<Rule> {
         names: names.unwrap_or_default(),
         urls: urls.unwrap_or_default(),
     })
+}
+
+fn check_parts(list: &Group, wrote: &dyn Fn(&str) -> bool, diag: &mut Diag) {
+    if !wrote("verbs") {
+        diag.error(list, "a rule without `verbs` allows nothing: add `verbs = [\"get\"]`");
+    }
+    if !wrote("resources") && !wrote("urls") {
+        diag.error(
+            list,
+            "a rule without resources is about nothing: add `resources = [\"deployments\"]`, or `urls = [\"/metrics\"]` \
+             for paths outside the resources",
+        );
+    }
+    if wrote("urls") && (wrote("resources") || wrote("group") || wrote("names")) {
+        diag.error(list, "a rule is about `resources` or about `urls`: write two `rbac(…)`");
+    }
+}
+
+/// `rbac(resources = "pods", verbs = ["get", "create"], names = "web")`
+///
+/// See <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources>.
+fn check_named_verbs(verbs: &[TokenStream], diag: &mut Diag) {
+    for verb in verbs {
+        let text = verb.to_string();
+        let text = text.trim_matches('"');
+        if matches!(text, "create" | "deletecollection") {
+            diag.error(
+                verb,
+                format!(
+                    "`{text}` cannot be narrowed to `names`, since the server does not know the name when it decides: \
+                     write a second `rbac(…)` without `names` for it"
+                ),
+            );
+        }
+    }
 }
 
 /// A group: empty for the core group, `*`, or a DNS name.

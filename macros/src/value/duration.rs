@@ -9,11 +9,43 @@ const UNITS: [(&str, u64); 6] = [
     ("d", 86_400 * 1_000_000_000),
 ];
 
+/// What people write for a unit.
+const OTHER_UNITS: [(&str, &str); 22] = [
+    ("microseconds", "us"),
+    ("microsecond", "us"),
+    ("micros", "us"),
+    ("µs", "us"),
+    ("milliseconds", "ms"),
+    ("millisecond", "ms"),
+    ("millis", "ms"),
+    ("msec", "ms"),
+    ("seconds", "s"),
+    ("second", "s"),
+    ("secs", "s"),
+    ("sec", "s"),
+    ("minutes", "m"),
+    ("minute", "m"),
+    ("mins", "m"),
+    ("min", "m"),
+    ("hours", "h"),
+    ("hour", "h"),
+    ("hrs", "h"),
+    ("hr", "h"),
+    ("days", "d"),
+    ("day", "d"),
+];
+
 /// Reads `5ms`, `90s`, `1h30m`: whole numbers, each with a unit, larger units first or not.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    const EXAMPLE: &str = "write it as in \"500ms\", \"90s\", \"1h30m\"";
-    if text.is_empty() {
-        return Err(format!("an empty duration: {EXAMPLE}"));
+    parse(text).map_err(|why| match meant(text) {
+        Some(meant) => format!("{why}: write \"{meant}\""),
+        None => format!("{why}: write it as in \"500ms\", \"90s\", \"1h30m\""),
+    })
+}
+
+fn parse(text: &str) -> Result<Duration, String> {
+    if text.trim().is_empty() {
+        return Err("an empty duration".to_owned());
     }
     let mut total: u64 = 0;
     let mut rest = text;
@@ -22,18 +54,23 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
         let (number, after) = rest.split_at(digits);
         if number.is_empty() {
             let wrong = rest.chars().next().unwrap_or_default();
-            return Err(format!("`{wrong}` in \"{text}\" is no number: {EXAMPLE}"));
+            return Err(format!("`{wrong}` in \"{text}\" is no number"));
+        }
+        if after.starts_with('.') {
+            return Err(format!(
+                "the numbers of a duration are whole, unlike `{number}.` in \"{text}\""
+            ));
         }
         let letters = after.find(|c: char| !c.is_alphabetic()).unwrap_or(after.len());
         let (unit, next) = after.split_at(letters);
         if unit.is_empty() {
             return Err(format!(
-                "no unit after `{number}` in \"{text}\": units are us, ms, s, m, h, d; {EXAMPLE}"
+                "no unit after `{number}` in \"{text}\"; units are us, ms, s, m, h, d"
             ));
         }
         let Some((_, nanos)) = UNITS.iter().find(|(name, _)| *name == unit) else {
             return Err(format!(
-                "`{unit}` in \"{text}\" is no unit: units are us, ms, s, m, h, d"
+                "`{unit}` in \"{text}\" is no unit; units are us, ms, s, m, h, d"
             ));
         };
         total = number
@@ -41,10 +78,23 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
             .ok()
             .and_then(|n| n.checked_mul(*nanos))
             .and_then(|n| total.checked_add(n))
-            .ok_or_else(|| format!("\"{text}\" is longer than 500 years: shorten it"))?;
+            .ok_or_else(|| format!("\"{text}\" is longer than 500 years"))?;
         rest = next;
     }
     Ok(Duration::from_nanos(total))
+}
+
+/// The duration that was probably meant: without spaces, by our names of units, and in seconds where none is given.
+fn meant(text: &str) -> Option<String> {
+    let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let mut plain = plain.to_lowercase();
+    for (other, unit) in OTHER_UNITS {
+        plain = plain.replace(other, unit);
+    }
+    let seconds = format!("{plain}s");
+    [plain, seconds]
+        .into_iter()
+        .find(|text| parse(text).is_ok_and(|duration| !duration.is_zero()))
 }
 
 #[cfg(test)]
@@ -60,13 +110,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_told_by_its_characters() {
-        let wrong = |text| parse_duration(text).expect_err("no duration");
-        assert!(wrong("5 m").starts_with("no unit after `5`"), "{}", wrong("5 m"));
-        assert!(wrong("5min").starts_with("`min` in"));
-        assert!(wrong("-5s").starts_with("`-` in"));
-        assert!(wrong("10").starts_with("no unit after `10`"));
-        assert!(wrong("").starts_with("an empty duration"));
-        assert!(wrong("99999999999d").contains("500 years"));
+    fn what_is_no_duration_is_told_by_its_characters_with_what_to_write() {
+        for (text, says) in [
+            (
+                "5 m",
+                "no unit after `5` in \"5 m\"; units are us, ms, s, m, h, d: write \"5m\"",
+            ),
+            (
+                "5min",
+                "`min` in \"5min\" is no unit; units are us, ms, s, m, h, d: write \"5m\"",
+            ),
+            (
+                "90 seconds",
+                "no unit after `90` in \"90 seconds\"; units are us, ms, s, m, h, d: write \"90s\"",
+            ),
+            (
+                "10",
+                "no unit after `10` in \"10\"; units are us, ms, s, m, h, d: write \"10s\"",
+            ),
+            (
+                "-5s",
+                "`-` in \"-5s\" is no number: write it as in \"500ms\", \"90s\", \"1h30m\"",
+            ),
+            ("", "an empty duration: write it as in \"500ms\", \"90s\", \"1h30m\""),
+        ] {
+            assert_eq!(parse_duration(text), Err(says.to_owned()));
+        }
+        assert!(parse_duration("99999999999d").is_err_and(|why| why.contains("500 years")));
+        assert!(parse_duration("1.5h").is_err_and(|why| why.contains("whole")));
     }
 }

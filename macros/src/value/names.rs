@@ -32,6 +32,38 @@ pub(crate) fn check_verb(verb: &str) -> Result<(), String> {
     Err(format!("`{verb}` is no RBAC verb: {hint}"))
 }
 
+/// Verbs of paths outside the resources: the methods of HTTP in lower case.
+const URL_VERBS: [&str; 8] = ["get", "post", "put", "patch", "delete", "head", "options", "*"];
+
+/// A verb of a rule about paths.
+pub(crate) fn check_url_verb(verb: &str) -> Result<(), String> {
+    if URL_VERBS.contains(&verb) {
+        return Ok(());
+    }
+    let hint = match verb {
+        "list" | "watch" => "did you mean `get`?".to_owned(),
+        _ => format!("those are {}", URL_VERBS.join(", ")),
+    };
+    Err(format!("`{verb}` is no verb of a path: {hint}"))
+}
+
+/// The name of an object in a rule: what may be a segment of a path.
+pub(crate) fn check_object_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("an empty name is no object's: write one, as in `names = [\"web\"]`".to_owned());
+    }
+    if name == "*" {
+        return Err("`*` is no name: without `names`, a rule is about all objects".to_owned());
+    }
+    match name.chars().find(|c| matches!(c, '/' | '%') || c.is_whitespace()) {
+        Some(wrong) => Err(format!(
+            "`{wrong}` may not stand in the name \"{name}\": write \"{}\", without a namespace",
+            name.rsplit(['/', '%', ' ']).next().unwrap_or_default()
+        )),
+        None => Ok(()),
+    }
+}
+
 /// A resource of a rule: a lower-case plural, `plural/subresource`, or `*`.
 pub(crate) fn check_resource(resource: &str) -> Result<(), String> {
     let ok = |part: &str| {
@@ -43,8 +75,10 @@ pub(crate) fn check_resource(resource: &str) -> Result<(), String> {
     };
     let mut parts = resource.split('/');
     let (Some(name), subresource, None) = (parts.next(), parts.next(), parts.next()) else {
+        let shorter: Vec<&str> = resource.split('/').take(2).collect();
         return Err(format!(
-            "`{resource}` has more than one `/`: write `plural/subresource`"
+            "`{resource}` has more than one `/`: write \"{}\", the plural and its subresource",
+            shorter.join("/")
         ));
     };
     if ok(name) && subresource.is_none_or(ok) {
@@ -52,7 +86,8 @@ pub(crate) fn check_resource(resource: &str) -> Result<(), String> {
     }
     if name.chars().any(|c| c.is_ascii_uppercase()) {
         return Err(format!(
-            "`{resource}` looks like a kind: rules name the lower-case plural, such as `deployments`"
+            "`{resource}` looks like a kind, and rules name the lower-case plural: write \"{}\"",
+            plural(resource)
         ));
     }
     Err(format!(
@@ -65,14 +100,14 @@ pub(crate) fn check_url(path: &str) -> Result<(), String> {
     if path == "*" || path.starts_with('/') {
         Ok(())
     } else {
-        Err(format!("`{path}` is no path: it starts with `/`, as in `/metrics`"))
+        Err(format!("`{path}` is no path, which starts with `/`: write \"/{path}\""))
     }
 }
 
 /// A DNS label: what names of controllers are made of.
 pub(crate) fn check_dns_label(name: &str) -> Result<(), String> {
     if name.is_empty() {
-        return Err("the name is empty: write one, such as \"app\"".to_owned());
+        return Err("the name is empty: write \"app\", or what the controller is about".to_owned());
     }
     if name.len() > 63 {
         return Err(format!(
@@ -82,12 +117,14 @@ pub(crate) fn check_dns_label(name: &str) -> Result<(), String> {
     }
     if let Some(wrong) = name.chars().find(|c| !is_label_char(*c)) {
         return Err(format!(
-            "`{wrong}` may not stand in the name \"{name}\": use lower-case letters, digits and `-`"
+            "`{wrong}` may not stand in the name \"{name}\", which has lower-case letters, digits and `-`: write \"{}\"",
+            dns_label(name)
         ));
     }
     if name.starts_with('-') || name.ends_with('-') {
         return Err(format!(
-            "the name \"{name}\" starts or ends with `-`: use a letter or a digit there"
+            "the name \"{name}\" starts or ends with `-`: write \"{}\"",
+            dns_label(name)
         ));
     }
     Ok(())
@@ -99,11 +136,17 @@ pub(crate) fn check_dns_label(name: &str) -> Result<(), String> {
 pub(crate) fn check_finalizer(name: &str) -> Result<(), String> {
     let Some((domain, path)) = name.split_once('/') else {
         return Err(format!(
-            "\"{name}\" has no domain: write the finalizer as \"example.com/{}\"",
+            "the finalizer \"{name}\" has no domain: write \"example.com/{}\"",
             if name.is_empty() { "cleanup" } else { name }
         ));
     };
-    check_subdomain(domain).map_err(|why| format!("the domain of the finalizer \"{name}\": {why}"))?;
+    check_subdomain(domain).map_err(|why| match check_subdomain(&domain.to_lowercase()) {
+        Ok(()) => format!(
+            "the domain of the finalizer \"{name}\" has capitals: write \"{}/{path}\"",
+            domain.to_lowercase()
+        ),
+        Err(_) => format!("the domain of the finalizer \"{name}\": {why}"),
+    })?;
     check_qualified_part(path).map_err(|why| format!("the finalizer \"{name}\" after `/`: {why}"))
 }
 
@@ -123,6 +166,15 @@ pub(crate) fn check_field_manager(name: &str) -> Result<(), String> {
             "the field manager holds {c:?}: only printable characters are allowed"
         )),
         None => Ok(()),
+    }
+}
+
+/// A reason for people to read.
+pub(crate) fn check_reason(reason: &str) -> Result<(), String> {
+    if reason.trim().is_empty() {
+        Err("the reason is empty: say what the grants cannot cover, for who reviews the operator's rights".to_owned())
+    } else {
+        Ok(())
     }
 }
 
@@ -169,6 +221,29 @@ pub(super) fn check_qualified_part(part: &str) -> Result<(), String> {
         return Err(format!("`{part}` must start and end with a letter or a digit"));
     }
     Ok(())
+}
+
+/// The DNS label that comes nearest.
+fn dns_label(name: &str) -> String {
+    let label: String = name
+        .to_lowercase()
+        .chars()
+        .map(|c| if is_label_char(c) { c } else { '-' })
+        .collect();
+    match label.trim_matches('-') {
+        "" => "app".to_owned(),
+        label => label.to_owned(),
+    }
+}
+
+/// The plural of a kind's name, as Kubernetes forms it.
+fn plural(kind: &str) -> String {
+    let name = kind.to_lowercase();
+    match name.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if name.ends_with(['s', 'x']) || name.ends_with("ch") => format!("{name}es"),
+        None => format!("{name}s"),
+    }
 }
 
 fn is_label_char(c: char) -> bool {

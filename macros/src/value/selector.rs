@@ -19,7 +19,7 @@ pub(crate) fn check_field_selector(text: &str) -> Result<(), String> {
     for term in text.split(',') {
         let Some((path, _)) = term.split_once("!=").or_else(|| term.split_once('=')) else {
             return Err(format!(
-                "field selector \"{text}\": `{term}` has no `=` or `!=`; write it as in \"metadata.name=web\""
+                "field selector \"{text}\": `{term}` has no `=` or `!=`: write it as in \"metadata.name=web\""
             ));
         };
         let path = path.trim();
@@ -29,7 +29,7 @@ pub(crate) fn check_field_selector(text: &str) -> Result<(), String> {
                 .all(|s| !s.is_empty() && s.chars().all(char::is_alphanumeric));
         if !ok {
             return Err(format!(
-                "field selector \"{text}\": `{path}` is no field path such as `metadata.name`"
+                "field selector \"{text}\": `{path}` is no path of a field: write it as in \"metadata.name=web\""
             ));
         }
     }
@@ -52,7 +52,9 @@ fn check_requirement(requirement: &str) -> Result<(), String> {
     }
     let Some((key, rest)) = requirement.split_once(char::is_whitespace) else {
         if requirement.contains('(') {
-            return Err(format!("`{requirement}`: write a set as in `tier in (web,api)`"));
+            return Err(format!(
+                "`{requirement}` is no set: write it as in \"tier in (web,api)\""
+            ));
         }
         return check_key(requirement);
     };
@@ -67,7 +69,7 @@ fn check_requirement(requirement: &str) -> Result<(), String> {
         .and_then(|v| v.strip_suffix(')'))
     else {
         return Err(format!(
-            "`{rest}` after `{key}`: write `{key}=value`, `{key} in (a,b)` or `{key} notin (a,b)`"
+            "`{rest}` after `{key}` is no comparison: write \"{key}=value\", \"{key} in (a,b)\" or \"{key} notin (a,b)\""
         ));
     };
     values.split(',').try_for_each(|value| check_value(value.trim()))
@@ -124,8 +126,8 @@ mod tests {
             ("", "leave the key out"),
             ("app=web,,x", "between two commas"),
             ("app=we b", "` ` is not allowed"),
-            ("app is web", "write `app=value`"),
-            ("tier in web", "write `tier=value`"),
+            ("app is web", "write \"app=value\""),
+            ("tier in web", "write \"tier=value\""),
             ("-app=web", "must start and end"),
         ] {
             let error = check_label_selector(wrong).expect_err(wrong);

@@ -40,7 +40,7 @@ use crate::diagnostics::WriteRecord;
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::events::{Event, EventType};
-use crate::grants::{Declare, OwnedBy, ReadBy, UpdatedBy, WrittenBy};
+use crate::grants::{Declare, OwnedBy, ReadBy, Ungranted, UpdatedBy, WrittenBy};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 use crate::status_of::StatusOf;
@@ -169,6 +169,20 @@ impl<C: Declare> Context<C> {
             cx: self,
             kind: kind.clone(),
         }
+    }
+
+    /// A client that may ask for anything the operator's role allows, whatever the declaration says: the key
+    /// `ungranted_client` opens it, and `rbac(…)` declares the permissions.
+    ///
+    /// Its requests pass the same layers as all others: writes are fenced by the Lease, own writes are not read past,
+    /// and everything is recorded. What the context's own methods do beyond that, it leaves to the author: ownership,
+    /// skipped applies, two updates in one run.
+    #[must_use]
+    pub fn ungranted_client(&self) -> kube::Client
+    where
+        C: Ungranted,
+    {
+        self.inner.shared.transport.client(&self.inner.origin)
     }
 
     /// Creates the object, or brings the fields that it sets in line (server-side apply); answers what is stored.

@@ -10,12 +10,12 @@ use crate::object::Object;
 use crate::reconciler::Reconciler;
 
 /// A reconciler with its declaration.
-pub struct Controller<C: Reconciler<Primary: Object>> {
+pub struct Controller<C: Reconciler<Primary: Object> + 'static> {
     pub(super) reconciler: Arc<C>,
     pub(super) declaration: Declaration<C>,
 }
 
-impl<C: Reconciler<Primary: Object>> Controller<C> {
+impl<C: Reconciler<Primary: Object> + 'static> Controller<C> {
     /// A controller as `declaration` describes it.
     #[must_use]
     pub fn new(reconciler: C, declaration: Declaration<C>) -> Self {
@@ -26,7 +26,7 @@ impl<C: Reconciler<Primary: Object>> Controller<C> {
     }
 }
 
-impl<C: Reconciler<Primary: Object>> fmt::Debug for Controller<C> {
+impl<C: Reconciler<Primary: Object> + 'static> fmt::Debug for Controller<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Controller").field(&self.declaration).finish()
     }
@@ -41,7 +41,7 @@ pub(crate) trait AnyController: Send {
     fn prepare(self: Box<Self>, services: &Services) -> Running;
 }
 
-impl<C: Reconciler<Primary: Object>> AnyController for Controller<C> {
+impl<C: Reconciler<Primary: Object> + 'static> AnyController for Controller<C> {
     fn declared(&self) -> &Declared {
         self.declaration.declared()
     }

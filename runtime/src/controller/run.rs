@@ -30,7 +30,7 @@ const KEPT_RUNS: usize = 5;
 const KEPT_KEYS: usize = 256;
 
 /// A controller at work: everything that its workers share.
-pub(crate) struct Core<C: Reconciler<Primary: Object>> {
+pub(crate) struct Core<C: Reconciler<Primary: Object> + 'static> {
     pub(super) declared: Arc<Declared>,
     pub(super) name: Arc<str>,
     pub(super) queue: Queue,
@@ -61,7 +61,7 @@ struct Ran {
     writes: Vec<WriteRecord>,
 }
 
-impl<C: Reconciler<Primary: Object>> Core<C> {
+impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
     pub(super) fn new(controller: Controller<C>, services: &Services) -> Self {
         let declared = Arc::new(controller.declaration.declared().clone());
         let name: Arc<str> = Arc::from(&*declared.name);

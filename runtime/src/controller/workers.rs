@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Reconciles until `stop` is triggered and the running reconciles are done; drops those that still run when `abort`
 /// is.
-pub(super) async fn run<C: Reconciler<Primary: Object>>(mut core: Core<C>, stop: Shutdown, abort: Shutdown) {
+pub(super) async fn run<C: Reconciler<Primary: Object> + 'static>(mut core: Core<C>, stop: Shutdown, abort: Shutdown) {
     let Some(Sources {
         informers,
         primaries,
@@ -89,7 +89,7 @@ async fn synced(controller: &str, informers: &[Informer]) {
 struct Workers(Vec<JoinHandle<()>>);
 
 impl Workers {
-    fn start<C: Reconciler<Primary: Object>>(core: &Arc<Core<C>>) -> Self {
+    fn start<C: Reconciler<Primary: Object> + 'static>(core: &Arc<Core<C>>) -> Self {
         let workers = (0..core.declared.workers).map(|_| {
             let core = Arc::clone(core);
             let env = core.env.clone();

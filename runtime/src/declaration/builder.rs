@@ -13,7 +13,7 @@ use crate::declaration::{
     Backoff, Children, Declared, Index, InvalidDeclaration, MapFn, Mapper, Others, RateLimit, Role, Watch, WatchDecl,
 };
 use crate::error::Result;
-use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Updates, Writes};
+use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Ungranted, Updates, Writes};
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::predicate::Predicate;
@@ -106,7 +106,7 @@ impl<C: Declare> Declaration<C> {
     pub fn for_<K>(mut self) -> Self
     where
         K: Object,
-        C: Reconciler<Primary = K>,
+        C: Reconciler<Primary = K> + 'static,
     {
         let kind = Kind::of::<K>();
         self.erase = Some(|reconciler, declaration| Box::new(Controller::new(reconciler, declaration)));
@@ -299,6 +299,17 @@ impl<C: Declare> Declaration<C> {
     #[must_use]
     pub fn rbac(mut self, rule: PolicyRule) -> Self {
         self.declared.rules.push(rule);
+        self
+    }
+
+    /// Opens [`Context::ungranted_client`], for code that the grants cannot cover. `reason` is printed in the manifests,
+    /// for who reviews the operator's rights; those that the client uses are declared by [`rbac`](Self::rbac).
+    #[must_use]
+    pub fn ungranted_client(mut self, reason: impl Into<String>) -> Self
+    where
+        C: Ungranted,
+    {
+        self.declared.ungranted_client = Some(reason.into());
         self
     }
 

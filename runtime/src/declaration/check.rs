@@ -112,6 +112,13 @@ fn check_texts(declared: &Declared, problems: &mut Vec<String>) {
             "{manager:?} is no field manager: use 1 to 128 printable characters"
         ));
     }
+    if declared
+        .ungranted_client
+        .as_ref()
+        .is_some_and(|reason| reason.trim().is_empty())
+    {
+        problems.push("`ungranted_client` has no reason: say what the grants cannot cover".to_owned());
+    }
     for watch in &declared.watches {
         let adopted = match &watch.adopt {
             Adopt::Labels(selector) => Some(selector),

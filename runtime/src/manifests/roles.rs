@@ -23,7 +23,9 @@ pub(super) fn objects(operator: &str, namespace: &str, watched: &[String], decla
         let rights = rights::by_scope(declared);
         objects.extend(names.cluster_wide(&rights.cluster, declared));
         for place in watched {
-            objects.extend(names.within(place, operator, &rights.namespaced));
+            let mut within = names.within(place, operator, &rights.namespaced);
+            within.first_mut().into_iter().for_each(|role| explain(role, declared));
+            objects.extend(within);
         }
         // The API server wants events about cluster-scoped objects in this namespace.
         if declared.iter().any(|d| !d.primary.namespaced()) && !watched.iter().any(|place| place == "default") {
@@ -48,6 +50,17 @@ fn leader_election(operator: &str) -> [PolicyRule; 2] {
         non_resource_urls: Vec::new(),
     };
     [rule(&[], &["create"]), rule(&[operator], &["get", "update"])]
+}
+
+/// Whoever reviews the rights should see where the checks of the compiler end, and why.
+fn explain(role: &mut Value, declared: &[Declared]) {
+    let reasons: Vec<String> = declared
+        .iter()
+        .filter_map(|d| Some(format!("{}: {}", d.name, d.ungranted_client.as_ref()?)))
+        .collect();
+    if !reasons.is_empty() {
+        role["metadata"]["annotations"] = json!({ "kubewright.dev/ungranted-client": reasons.join("\n") });
+    }
 }
 
 fn events() -> PolicyRule {
@@ -85,14 +98,7 @@ impl Names<'_> {
             "metadata": self.meta(self.operator, None),
             "rules": rules,
         });
-        // Whoever reviews the rights should see where the checks of the compiler end, and why.
-        let reasons: Vec<String> = declared
-            .iter()
-            .filter_map(|d| Some(format!("{}: {}", d.name, d.ungranted_client.as_ref()?)))
-            .collect();
-        if !reasons.is_empty() {
-            role["metadata"]["annotations"] = json!({ "kubewright.dev/ungranted-client": reasons.join("\n") });
-        }
+        explain(&mut role, declared);
         let binding = json!({
             "apiVersion": RBAC,
             "kind": "ClusterRoleBinding",

@@ -21,6 +21,8 @@ pub struct ControllerKeys {
     pub updates: Anything,
     /// `rbac(group = "apps", resources = ["deployments"], verbs = ["get"])`: a rule for code of your own.
     pub rbac: Anything,
+    /// `ungranted_client = "reason"`: opens `cx.ungranted_client()`; the manifests print the reason.
+    pub ungranted_client: Anything,
     /// `event_filter = generation_changed`: filter over all watches.
     pub event_filter: Anything,
     /// `labels = "app=web"`: watches only primary objects that match.

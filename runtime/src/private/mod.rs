@@ -11,8 +11,10 @@ pub use kube::{CustomResource, KubeSchema};
 pub use kubewright_macros::discard;
 pub use {schemars, serde, serde_json};
 
+mod handout;
 mod keys;
 
+pub use handout::{Handout, HandsOutNothing};
 pub use keys::{ControllerKeys, WatchKeys};
 
 /// Adds the definition of `K` to a declaration if `K` is a custom kind.

@@ -20,6 +20,7 @@ const FINALIZER: &str = "demo.dev/files";
     updates = [Deployment],
     rbac(group = "apps", resources = ["deployments/scale"], verbs = ["get", "update"]),
     rbac(urls = ["/metrics"], verbs = ["get"]),
+    ungranted_client = "asks for versions",
     event_filter = own_filter(3),
     labels = "demo.dev/managed=true",
     fields = "metadata.name!=skipped",
@@ -95,6 +96,7 @@ fn every_key_reaches_the_declaration() {
     assert_eq!(declared.timeout, Some(Duration::from_secs(90)));
     assert_eq!(declared.resync, Some(Duration::from_secs(36_000)));
     assert_eq!(declared.finalizer.as_deref(), Some("demo.dev/files"));
+    assert_eq!(declared.ungranted_client.as_deref(), Some("asks for versions"));
     assert_eq!(declared.name, "everything");
     assert_eq!(declared.field_manager.as_deref(), Some("demo-everything"));
     assert!(declared.event_filter.is_some() && declared.primary_has_status && declared.crd.is_some());

@@ -1,0 +1,14 @@
+use kubewright::prelude::*;
+use kubewright_ui_tests::*;
+
+#[controller(for = App, writes = Secret)]
+struct C;
+
+impl Reconciler for C {
+    async fn reconcile(&self, _: Arc<App>, cx: &Context<Self>) -> Result<Action> {
+        let _ = cx.children::<Secret>()?;
+        Ok(Action::await_change())
+    }
+}
+
+fn main() {}

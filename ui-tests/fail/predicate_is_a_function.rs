@@ -1,0 +1,17 @@
+use kubewright::prelude::*;
+use kubewright_ui_tests::*;
+
+#[controller(for = App, event_filter = big)]
+struct C;
+
+fn big(_: &App) -> bool {
+    true
+}
+
+impl Reconciler for C {
+    async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {
+        Ok(Action::await_change())
+    }
+}
+
+fn main() {}

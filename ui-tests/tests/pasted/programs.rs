@@ -1,0 +1,1 @@
+// Written by the test in main.rs.
