@@ -212,12 +212,13 @@ pub(crate) struct FunctionValue {
     arguments: Option<Group>,
 }
 
-impl Parse for FunctionValue {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+impl FunctionValue {
+    /// Reads a function; `example` is a whole argument that would be right.
+    pub(crate) fn parse(input: ParseStream<'_>, example: &str) -> syn::Result<Self> {
         if input.peek(syn::Token![|]) || input.peek(syn::Token![move]) || input.peek(syn::Token![async]) {
             return Err(at_rest(
                 input,
-                "a closure does not fit here: write a function and name it, as in `map = users_of`",
+                &format!("a closure does not fit here: write a function and name it, as in `{example}`"),
             ));
         }
         if !(input.peek(syn::Ident)
@@ -230,7 +231,7 @@ impl Parse for FunctionValue {
         {
             return Err(at_rest(
                 input,
-                "expected the name of a function, as in `map = users_of`",
+                &format!("expected the name of a function, as in `{example}`"),
             ));
         }
         let path = input.parse()?;

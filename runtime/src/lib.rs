@@ -48,6 +48,7 @@ pub mod rbac;
 pub mod reconciler;
 pub mod scope;
 mod shutdown;
+pub mod sources;
 pub mod status_of;
 pub mod watch;
 pub mod workqueue;

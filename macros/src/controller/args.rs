@@ -49,6 +49,7 @@ pub(crate) enum Value {
     Updates(Kind),
     Rbac(Rule),
     EventFilter(Predicate),
+    Source(FunctionValue),
     Backoff {
         min: Option<Duration>,
         max: Option<Duration>,

@@ -133,6 +133,7 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
             let predicate = predicate.expand(None, krate);
             quote!(.#key(#predicate))
         }
+        Value::Source(function) => quote!(.#key(#function)),
         Value::Backoff { min, max } => {
             let min = min.as_ref().map(|d| quote!(.min(#d)));
             let max = max.as_ref().map(|d| quote!(.max(#d)));

@@ -18,6 +18,7 @@ pub(crate) const CONTROLLER: Known = &[
         "ungranted_client",
         "ungranted_client = \"what the grants cannot cover\"",
     ),
+    ("source", "source = AppController::notices"),
     ("event_filter", "event_filter = generation_changed"),
     ("labels", "labels = \"app=web\""),
     ("fields", "fields = \"metadata.name=web\""),

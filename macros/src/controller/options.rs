@@ -1,6 +1,7 @@
 //! The options of one watch.
 
 use proc_macro2::{TokenStream, TokenTree};
+use syn::parse::{ParseStream, Parser};
 
 use super::kinds::Kind;
 use super::settings::{set_once, value_of};
@@ -164,8 +165,14 @@ fn parse_map(arg: &Arg, example: &str, map: &mut Option<Option<FunctionValue>>, 
         return;
     }
     *map = value_of(arg, example, diag)
-        .and_then(|tokens| report(syn::parse2(tokens.clone()), &tokens, diag))
+        .and_then(|tokens| parse_function(&tokens, example, diag))
         .map(Some);
+}
+
+/// The name of a function, or a call that answers one.
+pub(super) fn parse_function(tokens: &TokenStream, example: &str, diag: &mut Diag) -> Option<FunctionValue> {
+    let parsed = (|input: ParseStream<'_>| FunctionValue::parse(input, example)).parse2(tokens.clone());
+    report(parsed, tokens, diag)
 }
 
 /// A predicate.

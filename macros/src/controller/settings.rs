@@ -35,6 +35,9 @@ pub(super) fn parse(arg: &Arg, diag: &mut Diag) -> Option<Option<Value>> {
         "event_filter" => value_of(arg, example, diag)
             .and_then(|v| options::parse_predicate(&v, diag))
             .map(Value::EventFilter),
+        "source" => value_of(arg, example, diag)
+            .and_then(|v| options::parse_function(&v, example, diag))
+            .map(Value::Source),
         "backoff" => list_of(arg, example, diag).map(|list| parse_backoff(&list, diag)),
         "rate_limit" => list_of(arg, example, diag).and_then(|list| parse_rate_limit(&list, diag)),
         "rbac" => list_of(arg, example, diag)

@@ -149,7 +149,13 @@ fn check_finalizer_not_retired(calls: &[&Call], diag: &mut Diag) {
 fn may_repeat(value: &Value) -> bool {
     matches!(
         value,
-        Value::Owns(..) | Value::Watches(..) | Value::Live(_) | Value::Writes(_) | Value::Updates(_) | Value::Rbac(_)
+        Value::Owns(..)
+            | Value::Watches(..)
+            | Value::Live(_)
+            | Value::Writes(_)
+            | Value::Updates(_)
+            | Value::Rbac(_)
+            | Value::Source(_)
     )
 }
 

@@ -16,7 +16,7 @@ use super::sources::{self, Queue, Sources};
 use crate::cache::{ApplyMemory, Cached, Reader};
 use crate::client::Origin;
 use crate::context::{Context, Primary, Shared};
-use crate::declaration::{CleanupFn, Declared};
+use crate::declaration::{CleanupFn, Declared, StartFn};
 use crate::diagnostics::{History, Observer, Outcome, Phase, Reason, Reasons, Report, WriteRecord};
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
@@ -35,10 +35,12 @@ pub(crate) struct Core<C: Reconciler<Primary: Object> + 'static> {
     pub(super) name: Arc<str>,
     pub(super) queue: Queue,
     pub(super) sources: Option<Sources>,
+    /// The author's own sources, not started yet.
+    pub(super) own_sources: Vec<StartFn<C>>,
     pub(super) env: crate::env::Env,
     pub(super) metrics: ControllerMetrics,
     pub(super) observers: Vec<Arc<dyn Observer>>,
-    reconciler: Arc<C>,
+    pub(super) reconciler: Arc<C>,
     cleanup: Option<CleanupFn<C>>,
     primaries: Primaries,
     shared: Shared,
@@ -103,6 +105,7 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
                 field_manager,
             },
             cleanup: controller.declaration.cleanup(),
+            own_sources: controller.declaration.sources(),
             reconciler: controller.reconciler,
             sources: Some(sources),
             env: services.env.clone(),

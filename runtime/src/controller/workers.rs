@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::{FutureExt, StreamExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -11,9 +12,11 @@ use super::resync;
 use super::run::Core;
 use super::sources::Sources;
 use crate::cache::Informer;
+use crate::diagnostics::{Reason, Reasons};
 use crate::object::Object;
 use crate::reconciler::Reconciler;
 use crate::shutdown::Shutdown;
+use crate::workqueue::Class;
 
 /// After how long the log says what a controller waits for, and how often again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,7 +37,7 @@ pub(super) async fn run<C: Reconciler<Primary: Object> + 'static>(mut core: Core
     let timers = queue.run_timer();
     let resync = resync::run(core.declared.resync, primaries, core.queue.clone(), core.env.clone());
     let background = async {
-        tokio::join!(timers, resync, mappings.run());
+        tokio::join!(timers, resync, mappings.run(), listen(&core));
     };
     let work = async {
         tokio::select! {
@@ -64,6 +67,40 @@ pub(super) async fn run<C: Reconciler<Primary: Object> + 'static>(mut core: Core
         () = background => {}
     }
     core.queue.close();
+}
+
+/// Wakes what the author's own sources yield. One that panics ends, and the others go on.
+async fn listen<C: Reconciler<Primary: Object> + 'static>(core: &Core<C>) {
+    let name: Arc<str> = Arc::from("source");
+    let each = core.own_sources.iter().map(|start| {
+        let name = Arc::clone(&name);
+        async move {
+            let mut source = match guard::call(|| start(&core.reconciler)) {
+                Ok(source) => source,
+                Err(panic) => {
+                    tracing::error!(controller = &*core.name, "a source panicked and wakes nothing: {panic}");
+                    return;
+                }
+            };
+            loop {
+                match guard::Guarded(source.next().boxed()).await {
+                    Ok(Some(key)) => {
+                        let reasons = Reasons::from(Reason::Source(Arc::clone(&name)));
+                        core.queue.add(key, Class::Change, reasons);
+                    }
+                    Ok(None) => return,
+                    Err(panic) => {
+                        tracing::error!(
+                            controller = &*core.name,
+                            "a source panicked and wakes nothing more: {panic}"
+                        );
+                        return;
+                    }
+                }
+            }
+        }
+    });
+    futures::future::join_all(each).await;
 }
 
 /// Waits until everything that the controller watches has been listed, and says what is missing if that takes long.

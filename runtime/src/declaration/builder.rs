@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use futures::stream::BoxStream;
 use kube::core::{DynamicObject, PartialObjectMeta};
 use serde::de::DeserializeOwned;
 
@@ -14,12 +15,14 @@ use crate::declaration::{
 };
 use crate::error::Result;
 use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Ungranted, Updates, Writes};
+use crate::key::ObjectKey;
 use crate::kind::Kind;
 use crate::object::Object;
 use crate::predicate::Predicate;
 use crate::rbac::PolicyRule;
 use crate::reconciler::{Action, Cleanup, Reconciler};
 use crate::scope::OwnableBy;
+use crate::sources::SourceFn;
 
 /// A controller's clean-up without its trait, so that those without one need none.
 pub type CleanupFn<C> =
@@ -30,7 +33,11 @@ pub struct Declaration<C: Declare> {
     declared: Declared,
     erase: Option<EraseFn<C>>,
     cleanup: Option<CleanupFn<C>>,
+    sources: Vec<StartFn<C>>,
 }
+
+/// Starts a source of the author's own.
+pub(crate) type StartFn<C> = Arc<dyn Fn(&C) -> BoxStream<'static, ObjectKey> + Send + Sync>;
 
 /// Makes a controller whose type the manager need not know. `for_` knows the bounds, so nothing else has to ask for
 /// them: one mistake in the primary kind is one error.
@@ -75,6 +82,7 @@ impl<C: Declare> Declaration<C> {
             },
             erase: None,
             cleanup: None,
+            sources: Vec::new(),
         }
     }
 
@@ -88,6 +96,11 @@ impl<C: Declare> Declaration<C> {
     #[must_use]
     pub fn cleanup(&self) -> Option<CleanupFn<C>> {
         self.cleanup
+    }
+
+    /// The controller's own sources.
+    pub(crate) fn sources(&self) -> Vec<StartFn<C>> {
+        self.sources.clone()
     }
 
     /// The controller without its type; what is wrong with the declaration if it has no primary kind.
@@ -292,6 +305,15 @@ impl<C: Declare> Declaration<C> {
         if let Some(primary) = self.primary_watch_mut() {
             primary.indexes.push(Index::new(name, function));
         }
+        self
+    }
+
+    /// Reconciles the keys that a stream yields, so that something outside the cluster can wake them: a channel, a timer,
+    /// a subscription. `source` is called once, when the controller starts. May be called again. See
+    /// [`sources`](crate::sources).
+    #[must_use]
+    pub fn source<M>(mut self, source: impl SourceFn<C, M>) -> Self {
+        self.sources.push(Arc::new(move |controller| source.keys(controller)));
         self
     }
 

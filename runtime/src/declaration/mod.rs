@@ -12,6 +12,7 @@ mod name;
 mod rates;
 mod watch;
 
+pub(crate) use builder::StartFn;
 pub use builder::{CleanupFn, Declaration};
 pub use check::InvalidDeclaration;
 pub use declared::Declared;

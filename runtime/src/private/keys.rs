@@ -23,6 +23,8 @@ pub struct ControllerKeys {
     pub rbac: Anything,
     /// `ungranted_client = "reason"`: opens `cx.ungranted_client()`; the manifests print the reason.
     pub ungranted_client: Anything,
+    /// `source = AppController::notices`: a stream of keys from outside the cluster.
+    pub source: Anything,
     /// `event_filter = generation_changed`: filter over all watches.
     pub event_filter: Anything,
     /// `labels = "app=web"`: watches only primary objects that match.
