@@ -34,7 +34,7 @@ pub fn users_of(secret: &Secret) -> Vec<ObjectKey> {
     Vec::new()
 }
 
-/// The examples in the documentation of the macros.
+/// The examples in the documentation of the macros, and those of the guides for who comes from elsewhere.
 #[cfg(doctest)]
 mod documentation {
     #[doc = include_str!("../../macros/docs/controller.md")]
@@ -45,4 +45,10 @@ mod documentation {
 
     #[doc = include_str!("../../macros/docs/kube_schema.md")]
     struct KubeSchema;
+
+    #[doc = include_str!("../../docs/from-kube-runtime.md")]
+    struct FromKubeRuntime;
+
+    #[doc = include_str!("../../docs/from-controller-runtime.md")]
+    struct FromControllerRuntime;
 }

@@ -13,6 +13,7 @@ mod engine_deletion;
 mod engine_isolation;
 mod engine_manager;
 mod engine_outcomes;
+mod engine_sources;
 mod engine_wakeups;
 mod invariants;
 mod leader_handover;
