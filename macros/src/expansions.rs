@@ -124,11 +124,11 @@ fn options_of_a_watch_are_a_closure() {
             #[automatically_derived]
             impl ::kubewright::Owns<Job> for C {}
             #[automatically_derived]
-            impl ::kubewright::Reads<::kubewright::kube::core::PartialObjectMeta<Secret>> for C {}
-            #[automatically_derived]
             impl ::kubewright::Reads<App> for C {}
             #[automatically_derived]
             impl ::kubewright::Reads<ConfigMap> for C {}
+            #[automatically_derived]
+            impl ::kubewright::Reads<::kubewright::kube::core::PartialObjectMeta<Secret>> for C {}
         "##]],
     );
 }

@@ -2,6 +2,7 @@
 //! declaration into a message with the key to add.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use crate::declaration::Declaration;
 use crate::object::Object;
@@ -88,17 +89,22 @@ impl<C: Owns<K>, K> Reads<K> for C {}
 #[diagnostic::do_not_recommend]
 impl<C: Reads<K>, K> ReadsMetadata<K> for C {}
 
-/// A kind, as itself. Asking for it of a type that is no kind is an error about [`Object`] and leaves the kind unknown,
-/// so that rustc sees one mistake and not two.
-pub trait Itself {
-    /// The kind.
-    type Kind;
+/// What is granted on a kind, as a type: asking for it of a type that is no kind is an error about [`Object`] and leaves
+/// the type unknown, so that rustc sees one mistake and not two.
+pub trait Grantable {
+    /// [`Grant`] of the kind.
+    type Grant;
 }
 
 #[diagnostic::do_not_recommend]
-impl<K: Object> Itself for K {
-    type Kind = <K::Scope as Beside>::Of<K>;
+impl<K: Object> Grantable for K {
+    type Grant = <K::Scope as Beside>::Of<Grant<K>>;
 }
+
+/// Stands for what is granted on `K`. Where a bound on the kind leads to one on another type, rustc words the error as
+/// that one says; were it the kind itself, as the first one does.
+#[derive(Debug)]
+pub struct Grant<K>(PhantomData<K>);
 
 /// Names a type beside another one, which must be known for it.
 pub trait Beside {
@@ -113,7 +119,7 @@ impl<S> Beside for S {
 /// Bounds of the context's methods. They are on the kind, so that a missing grant is told where the kind is named; what
 /// is told is which key to add, or that the type is no kind.
 macro_rules! bound {
-    ($($(#[$doc:meta])* $name:ident: $grant:ident $granted:ident $message:literal $label:literal)*) => {
+    ($($(#[$doc:meta])* $name:ident: $grant:ident $granted:ident $message:tt $label:tt)*) => {
         $(
             $(#[$doc])*
             #[diagnostic::on_unimplemented(
@@ -122,14 +128,14 @@ macro_rules! bound {
             )]
             pub trait $name<C>: Object {}
 
-            impl<C, K: Object> $name<C> for K where <K as Itself>::Kind: $granted<C> {}
+            impl<C, K: Object> $name<C> for K where <K as Grantable>::Grant: $granted<C, K> {}
 
             /// The grant behind the bound of the same name.
             #[diagnostic::on_unimplemented(message = $message, label = $label)]
-            pub trait $granted<C> {}
+            pub trait $granted<C, K> {}
 
             #[diagnostic::do_not_recommend]
-            impl<C: $grant<K>, K> $granted<C> for K {}
+            impl<C: $grant<K>, K> $granted<C, K> for Grant<K> {}
         )*
     };
 }
@@ -137,24 +143,24 @@ macro_rules! bound {
 bound! {
     /// A kind that controller `C` may write.
     WrittenBy: Writes GrantedToWrite
-        "controller `{C}` may not write `{Self}`: add `owns = {Self}` or `writes = {Self}`"
-        "`{Self}` is not declared as written by `{C}`"
+        "controller `{C}` may not write `{K}`: add `owns = {K}` or `writes = {K}`"
+        "`{K}` is not declared as written by `{C}`"
     /// A kind that controller `C` may read.
     ReadBy: Reads GrantedToRead
-        "controller `{C}` may not read `{Self}`: add `owns = {Self}`, `watches({Self}, map = …)` or `live = {Self}`"
-        "`{Self}` is not declared as read by `{C}`"
+        "controller `{C}` may not read `{K}`: add `owns = {K}`, `watches({K}, map = …)` or `live = {K}`"
+        "`{K}` is not declared as read by `{C}`"
     /// A kind that controller `C` may read live: also those of which it watches the metadata only.
     LiveReadBy: ReadsMetadata GrantedToReadLive
-        "controller `{C}` may not read `{Self}`: add `owns = {Self}`, `watches({Self}, map = …)` or `live = {Self}`"
-        "`{Self}` is not declared as read by `{C}`"
+        "controller `{C}` may not read `{K}`: add `owns = {K}`, `watches({K}, map = …)` or `live = {K}`"
+        "`{K}` is not declared as read by `{C}`"
     /// A kind that controller `C` owns.
     OwnedBy: Owns GrantedToOwn
-        "controller `{C}` does not own `{Self}`: add `owns = {Self}`"
-        "`{Self}` is not declared as owned by `{C}`"
+        "controller `{C}` does not own `{K}`: add `owns = {K}`"
+        "`{K}` is not declared as owned by `{C}`"
     /// A kind that controller `C` may replace.
     UpdatedBy: Updates GrantedToUpdate
-        "controller `{C}` may not update `{Self}`: add `updates = {Self}`, or use `cx.apply`"
-        "`{Self}` is not declared as updated by `{C}`"
+        "controller `{C}` may not update `{K}`: add `updates = {K}`, or use `cx.apply`"
+        "`{K}` is not declared as updated by `{C}`"
 }
 
 /// A call that the controller's declaration does not cover, found at run time (hand-written grants, dynamic kinds).

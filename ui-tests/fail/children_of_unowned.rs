@@ -1,7 +1,7 @@
 use kubewright::prelude::*;
 use kubewright_ui_tests::*;
 
-#[controller(for = App, writes = Secret)]
+#[controller(for = App, live = Secret)]
 struct C;
 
 impl Reconciler for C {

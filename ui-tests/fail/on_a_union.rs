@@ -1,5 +1,4 @@
 use kubewright::prelude::*;
-use kubewright_ui_tests::*;
 
 #[controller(for = App)]
 union C {

@@ -7,7 +7,7 @@ use quote::{ToTokens, quote, quote_spanned};
 
 use super::args::{Args, Value};
 use super::head::Head;
-use super::kinds::Kind;
+use super::kinds::{Kind, Names};
 use crate::path::CratePath;
 
 /// What is granted on what: a kind, its metadata, all kinds, or the controller itself.
@@ -29,6 +29,7 @@ struct Grant {
 /// The grants that follow from the keys, each once: a second impl of one would be an error of its own.
 #[derive(Default)]
 pub(super) struct Grants {
+    names: Names,
     order: Vec<(&'static str, String)>,
     all: BTreeMap<(&'static str, String), Grant>,
 }
@@ -42,13 +43,6 @@ impl Grants {
                 grants.add("Owns", Of::Kind(kind.clone()), call.cfg.as_ref());
             }
         }
-        for call in &args.calls {
-            if let Value::Owns(kind, options) = &call.value
-                && options.metadata_only.is_some()
-            {
-                grants.add_metadata(kind, call.cfg.as_ref());
-            }
-        }
         if let Some((_, primary)) = &args.primary {
             grants.add("Reads", Of::Kind(primary.clone()), None);
         }
@@ -57,7 +51,8 @@ impl Grants {
             let cfg = call.cfg.as_ref();
             let mut add = |grant, kind: &Kind| grants.add(grant, Of::Kind(kind.clone()), cfg);
             match &call.value {
-                Value::Watches(kind, _, options) if options.metadata_only.is_some() => grants.add_metadata(kind, cfg),
+                // Reading all of a kind implies reading its metadata, so that goes last.
+                Value::Watches(_, _, options) if options.metadata_only.is_some() => {}
                 Value::Watches(kind, ..) | Value::Live(kind) => add("Reads", kind),
                 Value::Writes(kind) => add("Writes", kind),
                 Value::Updates(kind) => add("Updates", kind),
@@ -67,12 +62,20 @@ impl Grants {
                 _ => {}
             }
         }
+        for call in &args.calls {
+            if let Value::Owns(kind, options) | Value::Watches(kind, _, options) = &call.value
+                && options.metadata_only.is_some()
+            {
+                grants.add_metadata(kind, call.cfg.as_ref());
+            }
+        }
         grants
     }
 
     /// Owning a kind, and reading all of it, imply lesser rights on it.
     fn add(&mut self, grant: &'static str, of: Of, cfg: Option<&TokenStream>) {
-        let place = (grant, of.text());
+        let text = of.text(&mut self.names);
+        let place = (grant, text.clone());
         let implied_by: &[&'static str] = match grant {
             "Reads" | "Writes" => &["Owns"],
             "ReadsMetadata" => &["Owns", "Reads"],
@@ -80,7 +83,7 @@ impl Grants {
         };
         let mut unless = Vec::new();
         for stronger in implied_by {
-            let Some(held) = self.all.get(&(*stronger, of.text())) else {
+            let Some(held) = self.all.get(&(*stronger, text.clone())) else {
                 continue;
             };
             for when in &held.when {
@@ -175,10 +178,10 @@ impl Grant {
 }
 
 impl Of {
-    fn text(&self) -> String {
+    fn text(&self, names: &mut Names) -> String {
         match self {
-            Self::Kind(kind) => kind.text(),
-            Self::Metadata(kind) => format!("metadata of {}", kind.text()),
+            Self::Kind(kind) => names.canonical(kind),
+            Self::Metadata(kind) => format!("metadata of {}", names.canonical(kind)),
             Self::Any | Self::Controller => String::new(),
         }
     }

@@ -32,6 +32,28 @@ impl ToTokens for Kind {
     }
 }
 
+/// The kinds of one attribute by their paths, of which one may end as the other does: `Secret` and
+/// `kubewright::prelude::Secret` are taken for the same kind. That is how a message calls a kind that a glob brought.
+#[derive(Default)]
+pub(super) struct Names(Vec<String>);
+
+impl Names {
+    /// The path under which the kind was seen first.
+    pub(super) fn canonical(&mut self, kind: &Kind) -> String {
+        let text = kind.text();
+        let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with("::"));
+        let seen = self
+            .0
+            .iter()
+            .find(|seen| **seen == text || ends(seen, &text) || ends(&text, seen));
+        if let Some(seen) = seen {
+            return seen.clone();
+        }
+        self.0.push(text.clone());
+        text
+    }
+}
+
 /// One kind, or several in brackets.
 pub(super) fn parse_several(tokens: TokenStream, key: &str, diag: &mut Diag) -> Vec<Kind> {
     let parts = match in_other_brackets(&tokens) {

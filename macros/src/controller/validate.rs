@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::args::{Args, Call, Value};
-use super::kinds::Kind;
+use super::kinds::{Kind, Names};
 use super::literals::Duration;
 use crate::diag::Diag;
 
@@ -46,7 +46,7 @@ fn check_single_keys_once(calls: &[&Call], diag: &mut Diag) {
 
 /// `#[controller(for = App, owns = Secret, owns = Secret)]`
 fn check_kinds_once(calls: &[&Call], diag: &mut Diag) {
-    let mut seen = BTreeSet::new();
+    let (mut names, mut seen) = (Names::default(), BTreeSet::new());
     for call in calls {
         let (kind, map) = match &call.value {
             Value::Owns(kind, _) | Value::Live(kind) | Value::Writes(kind) | Value::Updates(kind) => (kind, None),
@@ -54,7 +54,7 @@ fn check_kinds_once(calls: &[&Call], diag: &mut Diag) {
             Value::Watches(kind, Some(map), _) => (kind, Some(quote::quote!(#map).to_string())),
             _ => continue,
         };
-        if seen.insert((call.key.to_string(), kind.text(), map.clone())) {
+        if seen.insert((call.key.to_string(), names.canonical(kind), map.clone())) {
             continue;
         }
         let written = match map {
@@ -67,13 +67,14 @@ fn check_kinds_once(calls: &[&Call], diag: &mut Diag) {
 
 /// `#[controller(for = App, owns = Secret, writes = Secret)]`
 fn check_owned_not_written(calls: &[&Call], diag: &mut Diag) {
+    let mut names = Names::default();
     let owned: BTreeSet<String> = calls
         .iter()
-        .filter_map(|call| owned_kind(call).map(Kind::text))
+        .filter_map(|call| owned_kind(call).map(|kind| names.canonical(kind)))
         .collect();
     for call in calls {
         if let Value::Writes(kind) = &call.value
-            && owned.contains(&kind.text())
+            && owned.contains(&names.canonical(kind))
         {
             diag.error(
                 kind,

@@ -52,7 +52,9 @@ async fn a_key_from_outside_is_reconciled_whatever_becomes_of_another_source() {
     let operator = cluster.run(Manager::new("woken").controller(controller)).await;
     put(&cluster, "a", "").await;
     put(&cluster, "b", "").await;
-    cluster.eventually("both ran", || async { notes.all().len() == 2 }).await;
+    cluster
+        .eventually("both ran", || async { notes.all().len() == 2 })
+        .await;
 
     waker.wake(ObjectKey::new("default", "a"));
     sleep(Duration::from_secs(1)).await;

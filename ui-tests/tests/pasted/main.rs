@@ -57,7 +57,7 @@ fn proposals(told: &str) -> Vec<String> {
     let alternatives = proposed.split("`, or use").next().unwrap_or_default();
     let keys = alternatives.split('`').step_by(2);
     keys.map(|key| key.replace("map = …", "map = crate::nobody"))
-        .filter(|key| key.contains(['=', '(']))
+        .filter(|key| key.contains(['=', '(']) && !key.starts_with('#'))
         .collect()
 }
 
