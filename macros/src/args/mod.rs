@@ -109,7 +109,7 @@ fn parse_one(part: Vec<TokenTree>, known: Known, diag: &mut Diag) -> Option<Arg>
         return None;
     };
     let key = parse_key(first, known, diag)?;
-    let shape = parse_shape(&key, tokens.collect(), known, diag)?;
+    let shape = parse_shape(&key, &tokens.collect::<Vec<_>>(), known, diag)?;
     Some(Arg {
         cfg,
         key,
@@ -152,7 +152,7 @@ fn parse_key(token: TokenTree, known: Known, diag: &mut Diag) -> Option<Ident> {
 
 /// Reads what follows the key. What follows it in another way than by `=` or in parentheses is reported, and taken for
 /// its value all the same.
-fn parse_shape(key: &Ident, rest: Vec<TokenTree>, known: Known, diag: &mut Diag) -> Option<Shape> {
+fn parse_shape(key: &Ident, rest: &[TokenTree], known: Known, diag: &mut Diag) -> Option<Shape> {
     let value = |skipped: usize| rest[skipped..].iter().cloned().collect::<TokenStream>();
     let punct = |i: usize| match rest.get(i) {
         Some(TokenTree::Punct(p)) => Some(p.as_char()),

@@ -26,7 +26,8 @@ pub(crate) fn check(args: &Args, diag: &mut Diag) {
 /// `#[controller(owns = Deployment)]`
 fn check_primary_given(args: &Args, diag: &mut Diag) {
     // A mistake in its place has been reported.
-    if !args.has_for && !(diag.has_lost() && args.written.is_empty()) {
+    let unreadable = diag.has_lost() && args.written.is_empty();
+    if !args.has_for && !unreadable {
         diag.error_at(
             proc_macro2::Span::call_site(),
             "`for` is missing: name the primary kind, as in `#[controller(for = App)]`",
