@@ -6,6 +6,7 @@
 //! in their manifests, and everything that kube's derives know keeps working.
 
 mod attrs;
+mod described;
 mod schema;
 mod twin;
 

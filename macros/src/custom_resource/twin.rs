@@ -1,8 +1,10 @@
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Data, DeriveInput, Fields, Ident};
+use syn::{Attribute, Data, DeriveInput, Fields};
 
 use super::attrs::{crate_path, has_key, path_text};
+use super::described;
+use crate::diag::Diag;
 use crate::path::CratePath;
 
 /// `#[derive(CustomResource)]`
@@ -13,26 +15,20 @@ pub(crate) fn custom_resource(input: TokenStream) -> TokenStream {
 fn expand(input: TokenStream) -> syn::Result<TokenStream> {
     let input: DeriveInput = syn::parse2(input)?;
     let kube: Vec<&Attribute> = input.attrs.iter().filter(|attr| attr.path().is_ident("kube")).collect();
-    if kube.is_empty() {
-        return Err(syn::Error::new_spanned(
-            &input.ident,
-            format!(
-                "the resource is not described: add `#[kube(group = \"example.com\", version = \"v1\", kind = \"{}\", \
-                 namespaced)]`",
-                suggested_kind(&input.ident)
-            ),
-        ));
-    }
     let krate = crate_path(&input.attrs)?;
     // Who writes `crates(…)` wants it so.
     let crates = (!has_key(&input.attrs, "kube", "crates")).then(|| crates(&krate));
     let root_schema = has_key(&input.attrs, "kube", "validation").then(|| root_schema(&krate));
     let vis = &input.vis;
     let body = body(&input)?;
+    let mut diag = Diag::default();
+    let kube = described::mend(&kube, &input.ident, &mut diag);
+    let errors = diag.into_tokens();
     Ok(quote! {
+        #errors
         #[derive(#krate::__private::CustomResource)]
         #[#krate::__private::discard]
-        #(#kube)*
+        #kube
         #crates
         #root_schema
         #vis #body
@@ -85,13 +81,4 @@ fn crates(krate: &CratePath) -> TokenStream {
 fn root_schema(krate: &CratePath) -> TokenStream {
     let attr = super::schema::crates(krate).to_string();
     quote!(#[kube(attr = #attr)])
-}
-
-/// `AppSpec` describes an `App`.
-fn suggested_kind(ident: &Ident) -> String {
-    let name = ident.to_string();
-    match name.strip_suffix("Spec") {
-        Some(kind) if !kind.is_empty() => kind.to_owned(),
-        _ => "App".to_owned(),
-    }
 }

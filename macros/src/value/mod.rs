@@ -12,7 +12,7 @@ mod selector;
 
 pub(crate) use duration::parse_duration;
 pub(crate) use names::{
-    check_dns_label, check_field_manager, check_finalizer, check_object_name, check_reason, check_resource, check_url,
-    check_url_verb, check_verb,
+    check_api_group, check_api_version, check_dns_label, check_field_manager, check_finalizer, check_kind,
+    check_object_name, check_reason, check_resource, check_url, check_url_verb, check_verb,
 };
 pub(crate) use selector::{check_field_selector, check_label_selector};

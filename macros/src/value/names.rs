@@ -178,6 +178,43 @@ pub(crate) fn check_reason(reason: &str) -> Result<(), String> {
     }
 }
 
+/// The group of a custom resource.
+pub(crate) fn check_api_group(group: &str) -> Result<(), String> {
+    match group.split_once('/') {
+        Some((name, _)) => Err(format!(
+            "the group `{group}` holds a version: write `group = \"{name}\"`"
+        )),
+        None => check_subdomain(group).map_err(|why| format!("the group \"{group}\": {why}")),
+    }
+}
+
+/// The version of a custom resource.
+pub(crate) fn check_api_version(version: &str) -> Result<(), String> {
+    let ok = version.starts_with(|c: char| c.is_ascii_lowercase())
+        && version.len() <= 63
+        && !version.ends_with('-')
+        && version.chars().all(is_label_char);
+    if ok {
+        Ok(())
+    } else {
+        Err(format!(
+            "\"{version}\" is no version: write it as in `version = \"v1\"` or `version = \"v1beta1\"`"
+        ))
+    }
+}
+
+/// The kind of a custom resource.
+pub(crate) fn check_kind(kind: &str) -> Result<(), String> {
+    let ok = kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric());
+    if ok {
+        Ok(())
+    } else {
+        Err(format!(
+            "\"{kind}\" is no kind, which is a CamelCase word: write it as in `kind = \"App\"`"
+        ))
+    }
+}
+
 /// Dot-separated DNS labels.
 pub(super) fn check_subdomain(domain: &str) -> Result<(), String> {
     if domain.len() > 253 {
