@@ -24,6 +24,18 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
             AtLeast("progressDeadlineSeconds", 0),
         ],
     ),
+    ("ReplicationController", &[Below("spec")]),
+    (
+        "ReplicationControllerSpec",
+        &[
+            AtLeast("minReadySeconds", 0),
+            With(equality_selector),
+            AtLeast("replicas", 0),
+            With(template_is_there),
+            Below("template"),
+            With(always_restart),
+        ],
+    ),
     ("ReplicaSet", &[Below("spec")]),
     (
         "ReplicaSetSpec",
@@ -42,6 +54,12 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
         &[
             OneOf("podManagementPolicy", &["OrderedReady", "Parallel"]),
             With(stateful_strategy),
+            OneOf(
+                "persistentVolumeClaimRetentionPolicy.whenDeleted",
+                &["Delete", "Retain"],
+            ),
+            OneOf("persistentVolumeClaimRetentionPolicy.whenScaled", &["Delete", "Retain"]),
+            AtLeast("ordinals.start", 0),
             AtLeast("replicas", 0),
             AtLeast("minReadySeconds", 0),
             With(selector_is_there),
@@ -60,6 +78,7 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
             With(always_restart),
             AtLeast("minReadySeconds", 0),
             OneOf("updateStrategy.type", &["RollingUpdate", "OnDelete"]),
+            With(daemon_strategy),
             AtLeast("revisionHistoryLimit", 0),
         ],
     ),
@@ -75,6 +94,8 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
             AtLeast("backoffLimitPerIndex", 0),
             AtLeast("maxFailedIndexes", 0),
             With(indexed),
+            OneOf("podReplacementPolicy", &["Failed", "TerminatingOrFailed"]),
+            With(failure_policy),
             With(job_template_matches),
             Below("template"),
             With(job_restart),
@@ -97,16 +118,11 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
     ("PodDisruptionBudget", &[Below("spec")]),
     (
         "PodDisruptionBudgetSpec",
-        &[With(one_bound), With(budget_bounds), Selector("selector")],
-    ),
-    ("HorizontalPodAutoscaler", &[Below("spec")]),
-    (
-        "HorizontalPodAutoscalerSpec",
         &[
-            AtLeast("minReplicas", 1),
-            With(most_replicas),
-            With(target),
-            With(metrics),
+            With(one_bound),
+            With(budget_bounds),
+            Selector("selector"),
+            OneOf("unhealthyPodEvictionPolicy", &["AlwaysAllow", "IfHealthyBudget"]),
         ],
     ),
 ];
@@ -200,6 +216,80 @@ fn deployment_strategy(at: &At<'_>, causes: &mut Vec<Cause>) {
             ),
             field: path,
         }),
+    }
+}
+
+/// At least one pod has to go or to come at a time, and not both.
+fn daemon_strategy(at: &At<'_>, causes: &mut Vec<Cause>) {
+    if at.text("updateStrategy.type") != "RollingUpdate" {
+        return;
+    }
+    let path = at.field("updateStrategy.rollingUpdate");
+    let rolling = at.get("updateStrategy.rollingUpdate");
+    let zero = |v: &Value| matches!(v, Value::Number(n) if n.as_i64() == Some(0)) || v == "0%" || v.is_null();
+    let (unavailable, surge) = (&rolling["maxUnavailable"], &rolling["maxSurge"]);
+    for field in ["maxUnavailable", "maxSurge"] {
+        causes.extend(int_or_percent(&rolling[field], &format!("{path}.{field}")));
+    }
+    match (zero(unavailable), zero(surge)) {
+        (false, false) => {
+            let why = "may not be set when maxUnavailable is non-zero";
+            causes.push(Cause::invalid(format!("{path}.maxSurge"), surge, why));
+        }
+        (true, true) => {
+            let why = "cannot be 0 when maxSurge is 0";
+            causes.push(Cause::required(format!("{path}.maxUnavailable"), why));
+        }
+        _ => {}
+    }
+}
+
+/// A selector of labels alone, which the template has to have.
+fn equality_selector(at: &At<'_>, causes: &mut Vec<Cause>) {
+    if at.get("selector").as_object().is_none_or(serde_json::Map::is_empty) {
+        causes.push(Cause::required(at.field("selector"), ""));
+    }
+}
+
+fn template_is_there(at: &At<'_>, causes: &mut Vec<Cause>) {
+    let template = at.get("template");
+    if template.is_null() {
+        causes.push(Cause::required(at.field("template"), ""));
+        return;
+    }
+    let labels = at.get("template.metadata.labels");
+    let wanted = at.get("selector").as_object().into_iter().flatten();
+    if !wanted.into_iter().all(|(key, value)| labels.get(key) == Some(value)) {
+        let why = "`selector` does not match template `labels`";
+        causes.push(Cause::invalid(at.field("template.metadata.labels"), labels, why));
+    }
+}
+
+/// What a failure policy and limits by index ask of the rest of a job.
+fn failure_policy(at: &At<'_>, causes: &mut Vec<Cause>) {
+    let indexed = at.text("completionMode") == "Indexed";
+    let by_index = at.get("backoffLimitPerIndex");
+    if !by_index.is_null() && !indexed {
+        let why = "requires indexed completion mode";
+        causes.push(Cause::invalid(at.field("backoffLimitPerIndex"), by_index, why));
+    }
+    let most = at.get("maxFailedIndexes");
+    if !most.is_null() && by_index.is_null() {
+        let why = "when maxFailedIndexes is specified";
+        causes.push(Cause::required(at.field("backoffLimitPerIndex"), why));
+    }
+    if at.get("podFailurePolicy").is_null() {
+        return;
+    }
+    let replacement = at.get("podReplacementPolicy");
+    if replacement == "TerminatingOrFailed" {
+        let path = at.field("podReplacementPolicy");
+        causes.push(Cause::unsupported(path, replacement, &["Failed"]));
+    }
+    let policy = at.get("template.spec.restartPolicy");
+    if policy == "OnFailure" {
+        let why = "only \"Never\" is supported when podFailurePolicy is specified";
+        causes.push(Cause::invalid(at.field("template.spec.restartPolicy"), policy, why));
     }
 }
 
@@ -379,61 +469,6 @@ fn budget_bounds(at: &At<'_>, causes: &mut Vec<Cause>) {
             .and_then(|n| n.parse::<u32>().ok());
         if percent.is_some_and(|p| p > 100) {
             causes.push(Cause::invalid(at.field(field), value, "must not be greater than 100%"));
-        }
-    }
-}
-
-fn most_replicas(at: &At<'_>, causes: &mut Vec<Cause>) {
-    let most = at.get("maxReplicas").as_i64().unwrap_or(0);
-    let path = at.field("maxReplicas");
-    if most < 1 {
-        let why = "must be set and greater than 0";
-        causes.push(Cause::required(path.as_str(), why));
-    }
-    if at.get("minReplicas").as_i64().is_some_and(|least| most < least) {
-        causes.push(Cause::invalid(
-            path,
-            &most.into(),
-            "must be greater than or equal to `minReplicas`",
-        ));
-    }
-}
-
-fn target(at: &At<'_>, causes: &mut Vec<Cause>) {
-    for field in ["scaleTargetRef.kind", "scaleTargetRef.name"] {
-        if at.text(field).is_empty() {
-            causes.push(Cause::required(at.field(field), ""));
-        }
-    }
-    if at.text("scaleTargetRef.apiVersion").is_empty() {
-        let why = "apiVersion must specify API group";
-        causes.push(Cause::invalid(at.field("scaleTargetRef.apiVersion"), &"".into(), why));
-    }
-}
-
-/// Where a metric of each type says what it is.
-const METRICS: [(&str, &str); 5] = [
-    ("ContainerResource", "containerResource"),
-    ("External", "external"),
-    ("Object", "object"),
-    ("Pods", "pods"),
-    ("Resource", "resource"),
-];
-
-fn metrics(at: &At<'_>, causes: &mut Vec<Cause>) {
-    for (index, metric) in at.list("metrics").iter().enumerate() {
-        let path = at.field(&format!("metrics[{index}]"));
-        match METRICS.iter().find(|(kind, _)| metric["type"] == *kind) {
-            Some((_, field)) if metric.get(*field).is_none() => {
-                let why = "must populate information for the given metric source";
-                causes.push(Cause::required(format!("{path}.{field}"), why));
-            }
-            Some(_) => {}
-            None => {
-                let allowed = METRICS.map(|(kind, _)| kind);
-                let cause = Cause::unsupported(format!("{path}.type"), &metric["type"], &allowed);
-                causes.extend([cause.clone(), cause]);
-            }
         }
     }
 }

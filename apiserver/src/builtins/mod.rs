@@ -3,11 +3,13 @@
 //! Everything is data: the list comes from recorded discovery, the fields from recorded OpenAPI documents, and what
 //! those do not say from tables in this module.
 
+mod check_autoscaling;
 mod check_containers;
 mod check_network;
 mod check_pods;
 mod check_rest;
 mod check_scheduling;
+mod check_services;
 mod check_status;
 mod check_volumes;
 mod check_workloads;

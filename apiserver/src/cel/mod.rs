@@ -5,6 +5,7 @@
 
 mod authorizer;
 mod builtin;
+mod cost;
 mod fault;
 mod result;
 mod rewrite;
@@ -219,6 +220,7 @@ impl Variables {
 }
 
 pub use authorizer::Asked;
+pub(crate) use cost::most_in_a_request;
 pub(crate) use types::Kind;
 
 #[cfg(test)]

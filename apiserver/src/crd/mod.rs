@@ -4,6 +4,7 @@ pub mod jsonpath;
 mod names;
 mod object;
 mod resources;
+mod rule_budget;
 mod rule_checks;
 mod rules;
 mod structural;

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cel::{Kind, Program};
+use super::rule_budget::Budget;
+use crate::cel::{Kind, Program, most_in_a_request};
 use crate::error::Cause;
 use crate::schema::{Rule, Schema};
 
@@ -15,7 +16,14 @@ const REASONS: [&str; 4] = [
 
 /// What is wrong with the rules of `schema` at `path`. `uncorrelatable` is the list that keeps items below it from
 /// meeting their old selves.
-pub(super) fn check(schema: &Value, path: &str, is_root: bool, uncorrelatable: Option<&str>, causes: &mut Vec<Cause>) {
+pub(super) fn check(
+    schema: &Value,
+    path: &str,
+    is_root: bool,
+    uncorrelatable: Option<&str>,
+    budget: (&mut Budget, Option<u64>),
+    causes: &mut Vec<Cause>,
+) {
     let rules = schema["x-kubernetes-validations"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);
@@ -37,12 +45,14 @@ pub(super) fn check(schema: &Value, path: &str, is_root: bool, uncorrelatable: O
     } else {
         Schema::part(schema)
     };
+    let (budget, often) = budget;
     for (index, written) in rules.iter().enumerate() {
         check_rule(
             (schema, &typed),
             written,
             &format!("{path}.x-kubernetes-validations[{index}]"),
             uncorrelatable,
+            (&mut *budget, often),
             causes,
         );
     }
@@ -53,6 +63,7 @@ fn check_rule(
     written: &Value,
     path: &str,
     uncorrelatable: Option<&str>,
+    (budget, often): (&mut Budget, Option<u64>),
     causes: &mut Vec<Cause>,
 ) {
     let rule = Rule::new(written);
@@ -122,6 +133,10 @@ fn check_rule(
             return;
         }
     }
+    let all = [("self", typed.root()), ("oldSelf", typed.root())];
+    let times = often.unwrap_or_else(|| most_in_a_request(typed.root()));
+    let cost = program.cost(&all).saturating_mul(times);
+    causes.extend(budget.spend(&at("rule"), "estimated rule cost", cost));
     let transition = program.references("oldSelf");
     if rule.optional_old_self.is_some() && !transition {
         let why = "may not be set if oldSelf is not used in rule";
@@ -137,7 +152,10 @@ fn check_rule(
     } else if let Some(Ok(program)) = rule.message_program() {
         let at = at("messageExpression");
         match program.kind(variables) {
-            Ok(Kind::Text | Kind::Anything) => {}
+            Ok(Kind::Text | Kind::Anything) => {
+                let cost = program.cost(&all);
+                causes.extend(budget.spend(&at, "estimated messageExpression cost", cost));
+            }
             Ok(_) => causes.push(shown_rule(&at, written, "messageExpression must evaluate to a string")),
             Err(why) => {
                 causes.push(shown_rule(

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::rule_budget::Budget;
 use super::rule_checks;
 use crate::error::Cause;
 use crate::schema::Schema;
@@ -30,7 +31,7 @@ pub(super) fn validate(schema: &Value, path: &str, status: bool) -> Vec<Cause> {
     invariants(schema, Level::Root, path, &mut structural);
     if structural.is_empty() {
         defaults(schema, path, &mut causes);
-        rules(schema, path, true, None, &mut causes);
+        rules(schema, path, &mut causes);
     }
     structural.sort_by_key(Cause::sentence);
     causes.extend(structural);
@@ -405,34 +406,67 @@ fn branch_of(branch: &Value, path: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The rules of every node; items of lists other than those of type map have no old selves to meet.
-fn rules(schema: &Value, path: &str, is_root: bool, uncorrelatable: Option<&str>, causes: &mut Vec<Cause>) {
-    rule_checks::check(schema, path, is_root, uncorrelatable, causes);
+/// The rules of every node, and what they cost together.
+fn rules(schema: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let mut budget = Budget::default();
+    let root = Place {
+        is_root: true,
+        uncorrelatable: None,
+        often: Some(1),
+    };
+    rules_below(schema, path, root, &mut budget, causes);
+    budget.check(path, causes);
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    is_root: bool,
+    /// The list above whose items have no old selves to meet: every one but those of type map.
+    uncorrelatable: Option<&'p str>,
+    /// How often a value can come; `None` where nothing bounds it.
+    often: Option<u64>,
+}
+
+fn rules_below(schema: &Value, path: &str, place: Place<'_>, budget: &mut Budget, causes: &mut Vec<Cause>) {
+    let cost = (&mut *budget, place.often);
+    rule_checks::check(schema, path, place.is_root, place.uncorrelatable, cost, causes);
     let Some(map) = schema.as_object() else { return };
+    let bounded = |bound: &str| {
+        let most = map.get(bound).and_then(Value::as_u64)?;
+        Some(place.often?.saturating_mul(most))
+    };
+    let below = Place {
+        is_root: false,
+        ..place
+    };
     for (key, property) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        rules(
-            property,
-            &format!("{path}.properties[{key}]"),
-            false,
-            uncorrelatable,
-            causes,
-        );
+        rules_below(property, &format!("{path}.properties[{key}]"), below, budget, causes);
     }
     if let Some(items) = map.get("items").filter(|items| items.is_object()) {
         let by_key = map.get("x-kubernetes-list-type").is_some_and(|t| t == "map");
-        let below = if by_key {
-            uncorrelatable
+        let of_list = if by_key {
+            place.uncorrelatable
         } else {
-            uncorrelatable.or(Some(path))
+            place.uncorrelatable.or(Some(path))
         };
-        rules(items, &format!("{path}.items"), false, below, causes);
+        let below = Place {
+            uncorrelatable: of_list,
+            often: bounded("maxItems"),
+            ..below
+        };
+        rules_below(items, &format!("{path}.items"), below, budget, causes);
     }
     if let Some(additional) = map.get("additionalProperties").filter(|a| a.is_object()) {
-        rules(
+        let below = Place {
+            often: bounded("maxProperties"),
+            ..below
+        };
+        rules_below(
             additional,
             &format!("{path}.additionalProperties"),
-            false,
-            uncorrelatable,
+            below,
+            budget,
             causes,
         );
     }

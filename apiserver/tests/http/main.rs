@@ -4,6 +4,7 @@
 
 mod client;
 mod faults;
+mod kinds;
 mod lists;
 mod log;
 mod restart;
