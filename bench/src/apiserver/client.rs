@@ -13,6 +13,7 @@ use super::object;
 use crate::Failure;
 
 pub(crate) const JSON: &str = "application/json";
+pub(crate) const MERGE: &str = "application/merge-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// The server, and a ServiceAccount's way in.

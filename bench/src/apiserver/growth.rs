@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use http_body_util::BodyExt as _;
 
-use super::client::{Client, JSON};
+use super::client::{Client, JSON, MERGE};
 use super::object::{WIDGETS, widget};
 use crate::Failure;
 use crate::harness::{Case, Limit, Suite, microseconds};
@@ -86,10 +86,7 @@ impl Updates {
         let bodies = RefCell::new(bodies);
         microseconds(ROUNDS, async || {
             let (path, body) = bodies.borrow_mut().pop().ok_or("there is a body for every round")?;
-            self.client
-                .bytes("PATCH", &path, "application/merge-patch+json", body)
-                .await
-                .map(drop)
+            self.client.bytes("PATCH", &path, MERGE, body).await.map(drop)
         })
         .await
     }

@@ -70,31 +70,44 @@ async fn create(suite: &mut Suite, client: &Client) -> Result<(), Failure> {
 async fn update(suite: &mut Suite, client: &Client) -> Result<(), Failure> {
     let path = format!("{WIDGETS}/updated");
     let stored = client.send("POST", WIDGETS, JSON, &widget("updated", 0)).await?;
-    let next = Cell::new(0);
-    // What the server answered goes back with a change, managedFields included. Without a resourceVersion no update
-    // has to wait for the answer to the one before.
-    let body = |i: usize| {
+    // What the server answered goes back with a change, managedFields included, and names the version that it changes.
+    let body = |change: usize| {
         let mut object = stored.clone();
-        object["spec"]["image"] = format!("registry.example.com/team/widget:1.{i}").into();
-        if let Some(metadata) = object["metadata"].as_object_mut() {
-            metadata.remove("resourceVersion");
-        }
-        Bytes::from(object.to_string())
+        object["spec"]["image"] = format!("registry.example.com/team/widget:1.{change}").into();
+        object["metadata"]["resourceVersion"] = "@".into();
+        let text = object.to_string();
+        let (front, back) = text.split_once('@').ok_or("the version was just set")?;
+        Ok::<_, Failure>((front.to_owned(), back.to_owned()))
     };
-    let sample = body(1000);
+    let (front, back) = body(1000)?;
+    let sample = Bytes::from(format!("{front}1000{back}"));
+    let version = RefCell::new(version_in(stored.to_string().as_bytes())?);
+    let next = Cell::new(0);
     let ours = async || {
         let bodies = RefCell::new(Vec::new());
         for _ in 0..ROUNDS {
             next.set(next.get() + 1);
-            bodies.borrow_mut().push(body(next.get()));
+            bodies.borrow_mut().push(body(next.get())?);
         }
         microseconds(ROUNDS, async || {
-            let body = bodies.borrow_mut().pop().ok_or("there is a body for every round")?;
-            client.bytes("PUT", &path, JSON, body).await.map(drop)
+            let (front, back) = bodies.borrow_mut().pop().ok_or("there is a body for every round")?;
+            let body = format!("{front}{}{back}", version.borrow());
+            let answer = client.bytes("PUT", &path, JSON, body.into()).await?;
+            *version.borrow_mut() = version_in(&answer)?;
+            Ok(())
         })
         .await
     };
     suite.compare(UPDATE, ours, async || peer(&sample).await).await
+}
+
+/// The resourceVersion in the text of an object.
+fn version_in(text: &[u8]) -> Result<String, Failure> {
+    let text = std::str::from_utf8(text)?;
+    let (_, rest) = text
+        .split_once("\"resourceVersion\":\"")
+        .ok_or("an answer without a version")?;
+    Ok(rest.split('"').next().unwrap_or_default().to_owned())
 }
 
 async fn apply(suite: &mut Suite, client: &Client) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use super::client::{Client, JSON};
+use super::client::{Client, JSON, MERGE};
 use super::hello;
 use super::object::{WIDGETS, widget};
 use super::thread::ServerThread;
@@ -97,7 +97,7 @@ impl Server {
             .uri(path)
             .header("host", "localhost")
             .header("authorization", self.client.authorization())
-            .header("content-type", JSON)
+            .header("content-type", if method == "PATCH" { MERGE } else { JSON })
             .body(Full::new(body))?)
     }
 }
@@ -107,7 +107,7 @@ async fn writes(suite: &mut Suite, server: &Server) -> Result<(), Failure> {
     let mut next = 0;
     suite
         .measure(TLS_WRITE, async || {
-            let before = server.thread.cpu()?;
+            let before = server.thread.cpu().await?;
             let each = connections.iter_mut().enumerate().map(|(lane, connection)| async move {
                 for i in 0..WRITES / CONNECTIONS {
                     let body = widget(&format!("tls-{next}-{lane}-{i}"), i).to_string();
@@ -125,7 +125,7 @@ async fn writes(suite: &mut Suite, server: &Server) -> Result<(), Failure> {
             next += 1;
             #[allow(clippy::cast_precision_loss, reason = "a small constant")]
             let writes = WRITES as f64;
-            Ok((server.thread.cpu()? - before) / writes / 1e3)
+            Ok((server.thread.cpu().await? - before) / writes / 1e3)
         })
         .await
 }
@@ -134,7 +134,7 @@ async fn fanout(suite: &mut Suite, server: &Server) -> Result<(), Failure> {
     if !suite.wants(&FANOUT) {
         return Ok(());
     }
-    let path = format!("{WIDGETS}/watched");
+    let path = format!("{WIDGETS}/watched?fieldManager=bench");
     let stored = server.client.send("POST", WIDGETS, JSON, &widget("watched", 0)).await?;
     let version = stored["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     let watch = format!("{WIDGETS}?watch=1&resourceVersion={version}&timeoutSeconds=3000");
@@ -152,13 +152,11 @@ async fn fanout(suite: &mut Suite, server: &Server) -> Result<(), Failure> {
     let mut peer = Writers::start(&server.connector, &stored).await?;
     let mut change = 0;
     let ours = async || {
-        let before = server.thread.cpu()?;
+        let before = server.thread.cpu().await?;
         for _ in 0..EVENTS {
             change += 1;
-            let mut object = stored.clone();
-            object["spec"]["image"] = format!("registry.example.com/team/widget:1.{change}").into();
-            object["metadata"]["resourceVersion"] = Value::Null;
-            let request = server.request("PUT", &path, object.to_string().into())?;
+            let body = widget("watched", change).to_string();
+            let request = server.request("PATCH", &path, body.into())?;
             let sent = async {
                 let response = writer.send_request(request).await?;
                 response.into_body().collect().await?;
@@ -167,7 +165,7 @@ async fn fanout(suite: &mut Suite, server: &Server) -> Result<(), Failure> {
             let seen = try_join_all(watchers.iter_mut().map(|(_, body)| line(body)));
             tokio::try_join!(sent, seen)?;
         }
-        per_event(server.thread.cpu()? - before)
+        per_event(server.thread.cpu().await? - before)
     };
     suite.compare(FANOUT, ours, async || peer.turn().await).await
 }
@@ -242,7 +240,7 @@ impl Writers {
     }
 
     async fn turn(&mut self) -> Result<f64, Failure> {
-        let before = self.thread.cpu()?;
+        let before = self.thread.cpu().await?;
         for _ in 0..EVENTS {
             self.ask.send(())?;
             let length = self.length;
@@ -253,6 +251,6 @@ impl Writers {
             }))
             .await?;
         }
-        per_event(self.thread.cpu()? - before)
+        per_event(self.thread.cpu().await? - before)
     }
 }

@@ -1,16 +1,13 @@
 //! Servers on a thread of their own, whose CPU time can be told from that of their clients.
 
-use std::path::PathBuf;
-use std::sync::mpsc;
-
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::Failure;
+use crate::harness::thread_cpu;
 
 /// A thread that runs one future; it ends when this is dropped.
 pub(crate) struct ServerThread {
-    schedule: PathBuf,
-    _stop: oneshot::Sender<()>,
+    ask: mpsc::UnboundedSender<oneshot::Sender<f64>>,
 }
 
 impl ServerThread {
@@ -22,35 +19,32 @@ impl ServerThread {
     where
         F: Future<Output = ()> + 'static,
     {
-        let (told, wait) = mpsc::channel();
-        let (stop, stopped) = oneshot::channel::<()>();
+        let (ask, mut asked) = mpsc::unbounded_channel::<oneshot::Sender<f64>>();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::Builder::new().name("server".to_owned()).spawn(move || {
-            let _ = told.send(std::fs::read_link("/proc/thread-self"));
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            if let Ok(runtime) = runtime {
-                runtime.block_on(async {
-                    tokio::select! {
-                        biased;
-                        _ = stopped => {}
-                        () = serve() => {}
+            runtime.block_on(async {
+                let clock = async {
+                    while let Some(answer) = asked.recv().await {
+                        let _ = answer.send(thread_cpu());
                     }
-                });
-            }
+                };
+                tokio::select! {
+                    biased;
+                    () = clock => {}
+                    () = serve() => {}
+                }
+            });
         })?;
-        let thread = wait.recv()??;
-        Ok(Self {
-            schedule: PathBuf::from("/proc").join(thread).join("schedstat"),
-            _stop: stop,
-        })
+        Ok(Self { ask })
     }
 
     /// CPU time that the thread has used, in microseconds.
     ///
     /// # Errors
-    /// When the thread is gone, or the system keeps no account.
-    pub(crate) fn cpu(&self) -> Result<f64, Failure> {
-        let text = std::fs::read_to_string(&self.schedule)?;
-        let nanoseconds: f64 = text.split_whitespace().next().unwrap_or_default().parse()?;
-        Ok(nanoseconds / 1e3)
+    /// When the server has ended.
+    pub(crate) async fn cpu(&self) -> Result<f64, Failure> {
+        let (answer, wait) = oneshot::channel();
+        self.ask.send(answer).map_err(|_| "the server's thread has ended")?;
+        Ok(wait.await?)
     }
 }

@@ -1,4 +1,16 @@
-//! Medians.
+//! Medians, and the clock.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time that this thread has used, in microseconds.
+pub(crate) fn thread_cpu() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    #[allow(clippy::cast_precision_loss, reason = "seconds of CPU time are few")]
+    let seconds = now.tv_sec as f64;
+    #[allow(clippy::cast_precision_loss, reason = "nanoseconds within a second are exact")]
+    let nanoseconds = now.tv_nsec as f64;
+    seconds * 1e6 + nanoseconds / 1e3
+}
 
 /// The median; NaN of nothing.
 pub(crate) fn median(values: &[f64]) -> f64 {
