@@ -214,7 +214,7 @@ impl Loopback {
                 let present = view.objects.into_iter().map(|object| WatchEvent {
                     kind: EventKind::Added,
                     revision: object.revision,
-                    object: Arc::new(object.value()),
+                    object: object.shared(),
                     old: None,
                 });
                 let present: Vec<_> = present.collect();

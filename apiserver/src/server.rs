@@ -172,7 +172,8 @@ impl Builder {
             settings.owner_references_permission,
         );
         let builtin = definitions::builtin();
-        let catalog = RwLock::new(Arc::new(definitions::catalog(&store, &builtin)));
+        let mut defined = definitions::Defined::default();
+        let catalog = RwLock::new(Arc::new(definitions::catalog(&store, &builtin, &mut defined)));
         let core = Core {
             open_api: OpenApi::new(store.clone()),
             store,
@@ -181,7 +182,7 @@ impl Builder {
             admin_token,
             builtin,
             catalog,
-            refresh: Mutex::default(),
+            defined: Mutex::new(defined),
             logs: RequestLogs::default(),
             requests: AtomicU64::new(0),
             scripts: Scripts::default(),
@@ -396,7 +397,7 @@ pub(crate) struct Core {
     builtin: Vec<Arc<Resource>>,
     catalog: RwLock<Arc<Catalog>>,
     /// Held while the catalog is made anew, so that a later state never gives way to an earlier one.
-    refresh: Mutex<()>,
+    defined: Mutex<definitions::Defined>,
 }
 
 impl Core {
@@ -437,8 +438,8 @@ impl Core {
     }
 
     fn refresh_catalog(&self) {
-        let _alone = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
-        let catalog = Arc::new(definitions::catalog(&self.store, &self.builtin));
+        let mut defined = self.defined.lock().unwrap_or_else(PoisonError::into_inner);
+        let catalog = Arc::new(definitions::catalog(&self.store, &self.builtin, &mut defined));
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
     }
 }

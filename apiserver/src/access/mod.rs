@@ -70,7 +70,7 @@ impl Access {
 
     /// The user of a bearer token; none when the token is not good (answer 401).
     #[must_use]
-    pub fn authenticate(&self, token: &str) -> Option<User> {
+    pub fn authenticate(&self, token: &str) -> Option<Arc<User>> {
         self.tokens.authenticate(token)
     }
 
@@ -89,14 +89,15 @@ impl Access {
     /// 403 when the requester may not act as that user, 400 when the headers name no user.
     pub fn impersonate(
         &self,
-        requester: User,
+        requester: Arc<User>,
         headers: &HeaderMap,
         request: &Attributes<'_>,
-    ) -> Result<User, ApiError> {
+    ) -> Result<Arc<User>, ApiError> {
         match requested(headers)? {
             Some(wanted) => self
                 .impersonation
-                .impersonate(&self.authorizer, &requester, &wanted, request),
+                .impersonate(&self.authorizer, &requester, &wanted, request)
+                .map(Arc::new),
             None => Ok(requester),
         }
     }

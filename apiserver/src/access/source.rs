@@ -17,6 +17,12 @@ pub trait Source: Send + Sync {
 
     /// One object.
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
+
+    /// The uid of an object.
+    fn uid(&self, resource: &str, namespace: &str, name: &str) -> Option<Box<str>> {
+        let object = self.get(resource, namespace, name)?;
+        object["metadata"]["uid"].as_str().map(Into::into)
+    }
 }
 
 #[cfg(test)]

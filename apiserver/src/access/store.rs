@@ -15,12 +15,15 @@ impl Source for Store {
     fn list(&self, resource: &str) -> Vec<Arc<Value>> {
         Self::list(self, resource, None)
             .iter()
-            .map(|stored| Arc::new(stored.value()))
+            .map(|stored| stored.shared())
             .collect()
     }
 
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
-        self.find(resource, namespace, name)
-            .map(|stored| Arc::new(stored.value()))
+        self.find(resource, namespace, name).map(|stored| stored.shared())
+    }
+
+    fn uid(&self, resource: &str, namespace: &str, name: &str) -> Option<Box<str>> {
+        self.find(resource, namespace, name).map(|stored| stored.uid.clone())
     }
 }

@@ -4,7 +4,7 @@
 //! service account's token is good while it has not expired and everything that it is bound to still exists.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,13 +20,15 @@ pub const AUDIENCE: &str = "https://kubernetes.default.svc";
 
 /// `iss` of the tokens that [`Tokens::mint`] makes.
 const OWN_ISSUER: &str = "kubewright";
+/// How many opened tokens are remembered.
+const REMEMBERED: usize = 1024;
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
 /// What a good token says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
     /// The user.
-    pub user: User,
+    pub user: Arc<User>,
     /// Those of the wanted audiences that the token is for.
     pub audiences: Vec<String>,
 }
@@ -66,8 +68,16 @@ pub struct Tokens(Arc<Inner>);
 struct Inner {
     clock: Clock,
     key: hmac::Key,
-    fixed: BTreeMap<String, User>,
+    fixed: BTreeMap<String, Arc<User>>,
     source: Box<dyn Source>,
+    /// Tokens that were found to be signed by this server, so that their next use costs no cryptography.
+    opened: Mutex<BTreeMap<String, Arc<Opened>>>,
+}
+
+/// A token that this server signed: what it says, and the user that it makes of its bearer.
+struct Opened {
+    claims: Value,
+    user: Arc<User>,
 }
 
 impl Tokens {
@@ -78,8 +88,9 @@ impl Tokens {
         Self(Arc::new(Inner {
             clock,
             key,
-            fixed,
+            fixed: fixed.into_iter().map(|(token, user)| (token, Arc::new(user))).collect(),
             source: Box::new(source),
+            opened: Mutex::default(),
         }))
     }
 
@@ -122,7 +133,7 @@ impl Tokens {
 
     /// The user of a token for the server itself.
     #[must_use]
-    pub fn authenticate(&self, token: &str) -> Option<User> {
+    pub fn authenticate(&self, token: &str) -> Option<Arc<User>> {
         self.verify(token, &[AUDIENCE]).map(|verified| verified.user)
     }
 
@@ -132,14 +143,15 @@ impl Tokens {
     pub fn verify(&self, token: &str, audiences: &[&str]) -> Option<Verified> {
         if let Some(user) = self.0.fixed.get(token) {
             return Some(Verified {
-                user: user.clone(),
+                user: Arc::clone(user),
                 audiences: own_audience(audiences)?,
             });
         }
-        let claims = self.open(token)?;
+        let opened = self.opened(token)?;
+        let Opened { claims, user } = &*opened;
         if claims["iss"] == OWN_ISSUER {
             return Some(Verified {
-                user: own_user(&claims)?,
+                user: Arc::clone(user),
                 audiences: own_audience(audiences)?,
             });
         }
@@ -153,51 +165,35 @@ impl Tokens {
         if audiences.is_empty() || claims["exp"].as_i64()? <= self.0.clock.now().as_second() {
             return None;
         }
+        self.still_bound(&claims["kubernetes.io"])?;
         Some(Verified {
-            user: self.service_account(&claims)?,
+            user: Arc::clone(user),
             audiences,
         })
     }
 
-    /// The service account of a token, when it and all it is bound to still exist.
-    fn service_account(&self, claims: &Value) -> Option<User> {
-        let kubernetes = &claims["kubernetes.io"];
+    /// Whether the service account of a token, and all that the token is bound to, still exist.
+    fn still_bound(&self, kubernetes: &Value) -> Option<()> {
         let namespace = kubernetes["namespace"].as_str()?;
-        let account = &kubernetes["serviceaccount"];
-        self.lives("serviceaccounts", namespace, account)?;
-        let mut user = User::service_account(namespace, account["name"].as_str()?, account["uid"].as_str()?);
-        let id = claims["jti"].as_str()?;
-        user.extra.insert(CREDENTIAL_ID.to_owned(), vec![format!("JTI={id}")]);
+        self.lives("serviceaccounts", namespace, &kubernetes["serviceaccount"])?;
         for (claim, resource, in_namespace) in [
             ("secret", "secrets", namespace),
             ("pod", "pods", namespace),
             ("node", "nodes", ""),
         ] {
             let bound = &kubernetes[claim];
-            if bound.is_null() {
-                continue;
-            }
             // A pod's node is told, but the token is bound to the pod.
-            if claim != "node" || kubernetes["pod"].is_null() {
+            if !bound.is_null() && (claim != "node" || kubernetes["pod"].is_null()) {
                 self.lives(resource, in_namespace, bound)?;
             }
-            if claim != "secret" {
-                for field in ["name", "uid"] {
-                    let value = bound[field].as_str().unwrap_or_default().to_owned();
-                    if !value.is_empty() {
-                        user.extra
-                            .insert(format!("authentication.kubernetes.io/{claim}-{field}"), vec![value]);
-                    }
-                }
-            }
         }
-        Some(user)
+        Some(())
     }
 
     /// Whether an object of that name still has that uid.
     fn lives(&self, resource: &str, namespace: &str, reference: &Value) -> Option<()> {
-        let object = self.0.source.get(resource, namespace, reference["name"].as_str()?)?;
-        (object["metadata"]["uid"] == reference["uid"]).then_some(())
+        let uid = self.0.source.uid(resource, namespace, reference["name"].as_str()?)?;
+        (reference["uid"].as_str() == Some(&*uid)).then_some(())
     }
 
     fn sign(&self, claims: &Value) -> String {
@@ -205,6 +201,30 @@ impl Tokens {
         let signed = format!("{header}.{}", URL_SAFE_NO_PAD.encode(claims.to_string()));
         let tag = hmac::sign(&self.0.key, signed.as_bytes());
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(tag.as_ref()))
+    }
+
+    /// A token that this server signed.
+    fn opened(&self, token: &str) -> Option<Arc<Opened>> {
+        let known = || self.0.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = known().get(token) {
+            return Some(Arc::clone(opened));
+        }
+        let claims = self.open(token)?;
+        let user = if claims["iss"] == OWN_ISSUER {
+            own_user(&claims)?
+        } else {
+            service_account(&claims)?
+        };
+        let opened = Arc::new(Opened {
+            claims,
+            user: Arc::new(user),
+        });
+        let mut known = known();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(token.to_owned(), Arc::clone(&opened));
+        Some(opened)
     }
 
     /// The claims of a token that this server signed.
@@ -220,6 +240,26 @@ impl Tokens {
 /// The audience of tokens that carry none: the server itself.
 fn own_audience(wanted: &[&str]) -> Option<Vec<String>> {
     wanted.contains(&AUDIENCE).then(|| vec![AUDIENCE.to_owned()])
+}
+
+/// The user whom the token of a service account names.
+fn service_account(claims: &Value) -> Option<User> {
+    let kubernetes = &claims["kubernetes.io"];
+    let account = &kubernetes["serviceaccount"];
+    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
+    let namespace = text(&kubernetes["namespace"])?;
+    let mut user = User::service_account(&namespace, account["name"].as_str()?, account["uid"].as_str()?);
+    let id = claims["jti"].as_str()?;
+    user.extra.insert(CREDENTIAL_ID.to_owned(), vec![format!("JTI={id}")]);
+    for claim in ["pod", "node"] {
+        for field in ["name", "uid"] {
+            if let Some(value) = text(&kubernetes[claim][field]).filter(|value| !value.is_empty()) {
+                user.extra
+                    .insert(format!("authentication.kubernetes.io/{claim}-{field}"), vec![value]);
+            }
+        }
+    }
+    Some(user)
 }
 
 fn own_user(claims: &Value) -> Option<User> {
@@ -260,7 +300,7 @@ mod tests {
         assert_eq!(tokens.authenticate("s3cret").unwrap().name, "admin");
         let ann = User::new("ann", ["team"]);
         let token = tokens.mint(&ann);
-        assert_eq!(tokens.authenticate(&token), Some(ann));
+        assert_eq!(tokens.authenticate(&token), Some(Arc::new(ann)));
         assert_eq!(tokens.authenticate(&format!("{token}x")), None);
         assert_eq!(tokens.authenticate("junk"), None);
         assert_eq!(tokens.verify(&token, &["vault"]), None);

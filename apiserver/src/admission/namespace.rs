@@ -1,10 +1,10 @@
 //! NamespaceLifecycle: nothing is made where there is no namespace, and the system's namespaces stay.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Operation, Request};
 use crate::error::ApiError;
-use crate::storage::Store;
+use crate::storage::{Store, Stored};
 
 /// Namespaces that cannot be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
@@ -32,7 +32,7 @@ pub(super) fn check(store: &Store, request: &Request<'_>) -> Result<(), ApiError
         error.details = Some(Box::new(json!({ "name": name, "kind": "namespaces" })));
         return Err(error);
     };
-    if is_terminating(&namespace.value()) {
+    if is_terminating(&namespace) {
         let why = format!("unable to create new content in namespace {name} because it is being terminated");
         let mut error = ApiError::forbidden(request.resource, request.shown_name(), why);
         if let Some(details) = &mut error.details {
@@ -47,6 +47,7 @@ pub(super) fn check(store: &Store, request: &Request<'_>) -> Result<(), ApiError
     Ok(())
 }
 
-fn is_terminating(namespace: &Value) -> bool {
-    namespace["status"]["phase"] == "Terminating" || !namespace["metadata"]["deletionTimestamp"].is_null()
+fn is_terminating(namespace: &Stored) -> bool {
+    namespace.field("status.phase") == "Terminating"
+        || (namespace.linked && !namespace.shared()["metadata"]["deletionTimestamp"].is_null())
 }

@@ -69,7 +69,7 @@ fn charge(
         for (name, amount) in used {
             quota["status"]["used"][name] = amount.canonical().into();
         }
-        let draft = Draft::new(key.clone(), &quota, Vec::new(), stored.schema);
+        let draft = Draft::new(key.clone(), quota, Vec::new(), stored.schema);
         if inner.store.replace(&stored, draft).is_ok() {
             return Ok(());
         }

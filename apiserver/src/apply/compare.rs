@@ -42,12 +42,10 @@ impl Comparison {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    fn join(mut self, other: &Self) -> Self {
-        if !other.is_empty() {
-            self.added = self.added.union(&other.added);
-            self.modified = self.modified.union(&other.modified);
-            self.removed = self.removed.union(&other.removed);
-        }
+    fn join(mut self, other: Self) -> Self {
+        self.added.add(other.added);
+        self.modified.add(other.modified);
+        self.removed.add(other.removed);
         self
     }
 }
@@ -63,9 +61,21 @@ struct Place {
 
 impl Place {
     fn attach(self, element: Element, to: &mut Comparison) {
-        to.added.push(element.clone(), self.added, self.below.added);
-        to.modified.push(element.clone(), self.modified, self.below.modified);
-        to.removed.push(element, self.removed, self.below.removed);
+        let Self {
+            added,
+            modified,
+            removed,
+            below,
+        } = self;
+        if added || !below.added.is_empty() {
+            to.added.push(element.clone(), added, below.added);
+        }
+        if modified || !below.modified.is_empty() {
+            to.modified.push(element.clone(), modified, below.modified);
+        }
+        if removed || !below.removed.is_empty() {
+            to.removed.push(element, removed, below.removed);
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -74,7 +84,8 @@ impl Place {
 }
 
 fn compare(shape: Shape<'_>, old: Option<&Value>, new: Option<&Value>) -> Place {
-    let mut place = match (old, new) {
+    match (old, new) {
+        (Some(old), Some(new)) if old == new => Place::default(),
         (Some(old), Some(new)) => {
             let (before, after) = (shape.atom(Some(old)), shape.atom(Some(new)));
             if same_form(&before, &after) || old.is_null() {
@@ -89,16 +100,46 @@ fn compare(shape: Shape<'_>, old: Option<&Value>, new: Option<&Value>) -> Place 
                     added: first.added || second.added,
                     modified: first.modified || second.modified,
                     removed: first.removed || second.removed,
-                    below: first.below.join(&second.below),
+                    below: first.below.join(second.below),
                 }
             }
         }
-        (Some(old), None) => visit(&shape.atom(Some(old)), Some(old), None),
-        (None, new) => visit(&shape.atom(new), None, new),
-    };
-    place.added |= old.is_none();
-    place.removed |= new.is_none();
-    place
+        (old, new) => Place {
+            added: old.is_none(),
+            removed: new.is_none(),
+            modified: false,
+            below: Comparison {
+                added: new.map(|value| everything(shape, value)).unwrap_or_default(),
+                removed: old.map(|value| everything(shape, value)).unwrap_or_default(),
+                modified: FieldSet::new(),
+            },
+        },
+    }
+}
+
+/// Every field below a value that the other object lacks.
+fn everything(shape: Shape<'_>, value: &Value) -> FieldSet {
+    let mut set = FieldSet::new();
+    match (shape.atom(Some(value)), value) {
+        (Atom::Map(map), Value::Object(fields)) if !map.atomic => {
+            for (key, value) in fields {
+                let step = map.step(key);
+                set.push(Element::Field(step.name), true, everything(step.shape, value));
+            }
+        }
+        (Atom::List(list), Value::Array(items)) if !list.is_atomic() => {
+            for (element, items) in by_element(&list, items) {
+                // Several items of one element are one field.
+                let below = match items.as_slice() {
+                    [one] => everything(list.items, one),
+                    _ => FieldSet::new(),
+                };
+                set.push(element, true, below);
+            }
+        }
+        _ => {}
+    }
+    set
 }
 
 fn visit(atom: &Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> Place {
@@ -149,10 +190,13 @@ fn fields(map: &Map<'_>, old: Option<&Fields>, new: Option<&Fields>) -> Place {
         };
         let before = old.next_if(|(k, _)| *k == key).map(|(_, v)| v);
         let after = new.next_if(|(k, _)| *k == key).map(|(_, v)| v);
-        let (shape, _) = map.field(key).unwrap_or((Shape::Deduced, false));
-        let place = compare(shape, before, after);
+        if before == after {
+            continue;
+        }
+        let step = map.step(key);
+        let place = compare(step.shape, before, after);
         if !place.is_empty() {
-            place.attach(Element::Field(key.into()), &mut below);
+            place.attach(Element::Field(step.name), &mut below);
         }
     }
     Place {

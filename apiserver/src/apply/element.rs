@@ -44,7 +44,7 @@ impl Element {
     #[must_use]
     pub fn to_fields_v1(&self) -> String {
         match self {
-            Self::Field(name) => format!("f:{name}"),
+            Self::Field(name) => ["f:", name].concat(),
             Self::Value(value) => format!("v:{value}"),
             Self::Index(index) => format!("i:{index}"),
             Self::Key(keys) => {
@@ -131,7 +131,7 @@ fn compare_keys(a: &[(Arc<str>, Value)], b: &[(Arc<str>, Value)]) -> Ordering {
 }
 
 /// A total order over values in which 1 and 1.0 are one value: numbers, strings, booleans, lists, objects, null.
-pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
+pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
             (Some(a), Some(b)) => a.cmp(&b),

@@ -1,12 +1,13 @@
 //! The entries of `metadata.managedFields`: reading, writing, order, and the cap on updaters.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::Operation;
+use super::fields::Fields;
 use super::set::FieldSet;
 
 /// Update entries beyond this many are folded into one per version.
@@ -22,7 +23,7 @@ pub(super) struct Entry {
     pub(super) subresource: String,
     pub(super) api_version: String,
     pub(super) time: Option<String>,
-    pub(super) fields: FieldSet,
+    pub(super) fields: Fields,
 }
 
 impl Entry {
@@ -75,20 +76,40 @@ pub(super) fn of(object: &Value) -> &Value {
         .unwrap_or(&Value::Null)
 }
 
-/// Reads a list of entries. Entries without fields are left out.
-pub(super) fn decode(list: &Value) -> Result<Vec<Entry>, String> {
+/// Reads a list of entries; of several entries of one manager the last one counts. What is also in `stored`, a list
+/// that this server wrote, need not be read.
+pub(super) fn decode(list: Value, stored: &Value) -> Result<Vec<Entry>, String> {
     let entries = match list {
         Value::Null => return Ok(Vec::new()),
         Value::Array(entries) => entries,
         _ => return Err("managedFields must be a list".to_owned()),
     };
+    let known = stored.as_array().map_or(&[][..], Vec::as_slice);
     let mut decoded: Vec<Entry> = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let entry = decode_entry(entry)?;
-        decoded.retain(|other| !other.is(&entry));
-        decoded.push(entry);
+    for (index, mut entry) in entries.into_iter().enumerate() {
+        let fields = entry.get_mut("fieldsV1").map(Value::take).unwrap_or_default();
+        let written = known
+            .get(index)
+            .is_some_and(|known| known.get("fieldsV1") == Some(&fields));
+        decoded.push(decode_entry(&entry, fields, written)?);
     }
+    keep_last(&mut decoded);
     Ok(decoded)
+}
+
+/// Reads the list that is stored.
+pub(super) fn decode_stored(stored: &Value) -> Result<Vec<Entry>, String> {
+    decode(stored.clone(), stored)
+}
+
+fn keep_last(entries: &mut Vec<Entry>) {
+    let repeats = |(index, entry): (usize, &Entry)| entries[index + 1..].iter().any(|later| later.is(entry));
+    if entries.len() <= 2 * MOST_UPDATERS && !entries.iter().enumerate().any(repeats) {
+        return;
+    }
+    let mut seen = BTreeSet::new();
+    let mut repeated: Vec<bool> = entries.iter().rev().map(|e| !seen.insert(e.identity())).collect();
+    entries.retain(|_| !repeated.pop().unwrap_or(false));
 }
 
 /// Whether the list says that all ownership is to be forgotten: `[]` or `[{}]`.
@@ -104,7 +125,7 @@ pub(super) fn is_reset(list: &Value) -> bool {
 }
 
 /// Writes the entries into the object, in order; removes the list when there are none.
-pub(super) fn encode(object: &mut Value, entries: &[Entry]) {
+pub(super) fn encode(object: &mut Value, mut entries: Vec<Entry>) {
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
     };
@@ -112,28 +133,23 @@ pub(super) fn encode(object: &mut Value, entries: &[Entry]) {
         metadata.remove("managedFields");
         return;
     }
-    let mut order: Vec<(i64, &Entry)> = entries.iter().map(|e| (e.seconds(), e)).collect();
-    order.sort_by(|(time_a, a), (time_b, b)| {
-        let parts = |e: &Entry| (e.manager.clone(), e.api_version.clone(), e.subresource.clone());
-        a.operation
-            .cmp(&b.operation)
-            .then(time_a.cmp(time_b))
-            .then_with(|| parts(a).cmp(&parts(b)))
-    });
-    let list = order.into_iter().map(|(_, entry)| encode_entry(entry)).collect();
+    if entries.len() > 1 {
+        entries.sort_by_cached_key(|e| {
+            let parts = (e.manager.clone(), e.api_version.clone(), e.subresource.clone());
+            (e.operation, e.seconds(), parts)
+        });
+    }
+    let list = entries.into_iter().map(encode_entry).collect();
     metadata.insert("managedFields".to_owned(), Value::Array(list));
 }
 
 /// Folds the oldest Update entries of each version together until at most ten are left.
 pub(super) fn cap(entries: &mut Vec<Entry>) {
-    let mut updaters: Vec<Entry> = entries
-        .iter()
-        .filter(|e| e.operation == Operation::Update)
-        .cloned()
-        .collect();
-    if updaters.len() <= MOST_UPDATERS {
+    let is_updater = |e: &&Entry| e.operation == Operation::Update;
+    if entries.iter().filter(is_updater).count() <= MOST_UPDATERS {
         return;
     }
+    let mut updaters: Vec<Entry> = entries.iter().filter(is_updater).cloned().collect();
     updaters.sort_by(|a, b| match a.seconds().cmp(&b.seconds()) {
         Ordering::Equal => a.identity().cmp(&b.identity()),
         order => order,
@@ -154,7 +170,7 @@ pub(super) fn cap(entries: &mut Vec<Entry>) {
             subresource: String::new(),
             api_version: updater.api_version.clone(),
             time: updater.time.clone(),
-            fields: FieldSet::new(),
+            fields: Fields::default(),
         };
         if !entries.iter().any(|e| e.is(&bucket)) {
             entries.retain(|e| !e.is(oldest));
@@ -165,14 +181,15 @@ pub(super) fn cap(entries: &mut Vec<Entry>) {
         }
         entries.retain(|e| !e.is(&updater) || e.is(&bucket));
         if let Some(found) = entries.iter_mut().find(|e| e.is(&bucket)) {
-            found.fields = found.fields.union(&updater.fields);
+            found.fields.add(updater.fields.set().into_owned());
             found.time = updater.time;
         }
         count -= 1;
     }
 }
 
-fn decode_entry(entry: &Value) -> Result<Entry, String> {
+/// Reads an entry whose `fieldsV1` is apart; `written` says that this server wrote it.
+fn decode_entry(entry: &Value, fields: Value, written: bool) -> Result<Entry, String> {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let operation = match &*text("operation") {
         "Apply" => Operation::Apply,
@@ -188,9 +205,10 @@ fn decode_entry(entry: &Value) -> Result<Entry, String> {
         "" => return Err("missing fieldsType in managed fields entry 0".to_owned()),
         other => return Err(format!("invalid fieldsType {other:?} in managed fields entry 0")),
     }
-    let fields = match entry.get("fieldsV1") {
-        None | Some(Value::Null) => FieldSet::new(),
-        Some(fields) => FieldSet::from_fields_v1(fields).ok_or("fieldsV1 is no set of fields")?,
+    let fields = match fields {
+        Value::Null => Fields::default(),
+        Value::Object(map) if written => Fields::Written(map),
+        fields => Fields::Set(FieldSet::from_fields_v1(&fields).ok_or("fieldsV1 is no set of fields")?),
     };
     let time = entry.get("time").and_then(Value::as_str).map(str::to_owned);
     Ok(Entry {
@@ -203,21 +221,21 @@ fn decode_entry(entry: &Value) -> Result<Entry, String> {
     })
 }
 
-fn encode_entry(entry: &Entry) -> Value {
+fn encode_entry(entry: Entry) -> Value {
     let mut map = Map::new();
     let mut set = |key: &str, value: Value| map.insert(key.to_owned(), value);
     if !entry.manager.is_empty() {
-        set("manager", entry.manager.as_str().into());
+        set("manager", entry.manager.into());
     }
     set("operation", entry.operation.name().into());
-    set("apiVersion", entry.api_version.as_str().into());
-    if let Some(time) = &entry.time {
-        set("time", time.as_str().into());
+    set("apiVersion", entry.api_version.into());
+    if let Some(time) = entry.time {
+        set("time", time.into());
     }
     set("fieldsType", "FieldsV1".into());
-    set("fieldsV1", entry.fields.to_fields_v1());
+    set("fieldsV1", entry.fields.into_value());
     if !entry.subresource.is_empty() {
-        set("subresource", entry.subresource.as_str().into());
+        set("subresource", entry.subresource.into());
     }
     Value::Object(map)
 }

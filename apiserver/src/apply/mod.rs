@@ -7,6 +7,7 @@
 
 mod compare;
 mod element;
+mod fields;
 mod fit;
 mod last_applied;
 mod managed;
@@ -21,6 +22,7 @@ mod shape;
 use serde_json::{Value, json};
 
 use self::compare::Comparison;
+use self::fields::Fields;
 use self::managed::Entry;
 use self::ownership::{Applied, Conflicts};
 use self::shape::Shape;
@@ -29,6 +31,7 @@ use crate::resource::{Resource, api_version};
 use crate::schema::Schema;
 
 pub use element::Element;
+pub(crate) use element::compare as compare_values;
 pub use set::FieldSet;
 
 /// Whose write it is.
@@ -73,15 +76,15 @@ impl Operation {
 pub fn track_update(resource: &Resource, old: Option<&Value>, new: &mut Value, manager: &Manager<'_>, reset: &[&str]) {
     let sent = take_managed_fields(new);
     let stored = old.map_or(&Value::Null, managed::of);
-    let decoded = |list: &Value| managed::decode(list).unwrap_or_default();
+    let kept = || managed::decode_stored(stored).unwrap_or_default();
     let mut entries = if !manager.subresource.is_empty() {
-        decoded(stored)
+        kept()
     } else if managed::is_reset(&sent) {
         Vec::new()
     } else {
-        match managed::decode(&sent) {
+        match managed::decode(sent, stored) {
             Ok(entries) if !entries.is_empty() => entries,
-            _ => decoded(stored),
+            _ => kept(),
         }
     };
     if entries.is_empty() && old.is_some() {
@@ -97,7 +100,7 @@ pub fn track_update(resource: &Resource, old: Option<&Value>, new: &mut Value, m
         reset,
     );
     managed::cap(&mut entries);
-    managed::encode(new, &entries);
+    managed::encode(new, entries);
 }
 
 /// What a new object is compared with: of built-in kinds the empty Go value, whose structs and plain fields are there.
@@ -129,7 +132,7 @@ pub fn server_side(
     check_config(&resource.schema, config, manager)?;
     let nothing = json!({});
     let live = current.unwrap_or(&nothing);
-    let mut entries = managed::decode(managed::of(live))
+    let mut entries = managed::decode_stored(managed::of(live))
         .map_err(|why| ApiError::new(500, "", format!("failed to decode managed fields: {why}")))?;
     if entries.is_empty() && current.is_some() {
         // Whatever is there before the first apply belongs to this manager.
@@ -165,12 +168,11 @@ pub fn server_side(
         if object.is_some() {
             own.time = Some(manager.time.to_owned());
         }
-        own.fields = own.fields.difference(untracked());
     }
     entries.retain(|e| !e.fields.is_empty());
     let mut object = object.unwrap_or_else(|| live.clone());
     last_applied::renew(manager.name, live, config, &mut object);
-    managed::encode(&mut object, &entries);
+    managed::encode(&mut object, entries);
     Ok(object)
 }
 
@@ -178,34 +180,29 @@ pub fn server_side(
 /// nothing.
 #[must_use]
 pub fn same_but_times(old: &Value, new: &Value) -> bool {
+    same_but(old, new, "metadata", |old, new| {
+        same_but(old, new, "managedFields", |old, new| match (old, new) {
+            (Value::Array(old), Value::Array(new)) => {
+                old.len() == new.len()
+                    && old
+                        .iter()
+                        .zip(new)
+                        .all(|(old, new)| same_but(old, new, "time", |_, _| true))
+            }
+            (old, new) => old == new,
+        })
+    })
+}
+
+/// Whether two objects are equal, one field apart, which both have or neither, and that `special` compares.
+fn same_but(old: &Value, new: &Value, field: &str, special: impl Fn(&Value, &Value) -> bool) -> bool {
     let (Value::Object(old), Value::Object(new)) = (old, new) else {
         return old == new;
     };
-    let same = |old: &serde_json::Map<String, Value>, new: &serde_json::Map<String, Value>, special: &str| {
-        old.len() == new.len() && old.iter().all(|(k, v)| k == special || new.get(k) == Some(v))
-    };
-    if !same(old, new, "metadata") {
-        return false;
-    }
-    let metadata = |o: &serde_json::Map<String, Value>| o.get("metadata").and_then(Value::as_object).cloned();
-    let (Some(old), Some(new)) = (metadata(old), metadata(new)) else {
-        return old.get("metadata") == new.get("metadata");
-    };
-    let list = |o: &serde_json::Map<String, Value>| o.get("managedFields").and_then(Value::as_array).cloned();
-    same(&old, &new, "managedFields")
-        && match (list(&old), list(&new)) {
-            (Some(old), Some(new)) => {
-                old.len() == new.len()
-                    && old.iter().zip(&new).all(|(a, b)| match (a.as_object(), b.as_object()) {
-                        (Some(a), Some(b)) => {
-                            let times = a.contains_key("time") == b.contains_key("time");
-                            times && same(a, b, "time")
-                        }
-                        _ => a == b,
-                    })
-            }
-            (old, new) => old == new,
-        }
+    old.len() == new.len()
+        && old.iter().zip(new).all(|((name, old), (other, new))| {
+            name == other && if name == field { special(old, new) } else { old == new }
+        })
 }
 
 /// Gives `writer` what changed from `old` to `new`, and takes it from the others.
@@ -219,19 +216,35 @@ fn own_changes(
 ) {
     fit_entries(resource, entries);
     let changes = Comparison::of(Shape::of(&resource.schema), old, new).without(&ignored(reset));
-    // A writer's own earlier entry is treated as another's: what it changed again moves from there to here.
-    let _ = ownership::settle(entries, &changes, None, true);
-    writer.fields = changes.modified.union(&changes.added).difference(untracked());
-    if writer.fields.is_empty() {
-        return;
+    let Comparison {
+        added: mut taken,
+        modified,
+        removed,
+    } = changes;
+    taken.add(modified);
+    for entry in entries.iter_mut().filter(|e| !e.is(&writer)) {
+        entry.fields.remove(&taken);
+        entry.fields.remove(&removed);
     }
-    match entries.iter_mut().find(|e| e.is(&writer)) {
-        Some(earlier) => {
-            earlier.fields = earlier.fields.union(&writer.fields);
-            earlier.time = writer.time;
+    // Of its own fields the writer keeps those that are still there; what is never owned leaves its entry, too.
+    let earlier = entries
+        .iter()
+        .position(|e| e.is(&writer))
+        .map(|at| entries.swap_remove(at));
+    if let Some(earlier) = earlier {
+        writer.fields = earlier.fields;
+        writer.fields.remove(&taken.intersection(untracked()));
+        writer.fields.remove(&removed);
+        taken.remove(untracked());
+        if taken.is_empty() {
+            writer.time = earlier.time;
         }
-        None => entries.push(writer),
+    } else {
+        taken.remove(untracked());
     }
+    writer.fields.add(taken);
+    entries.push(writer);
+    entries.retain(|e| !e.fields.is_empty());
 }
 
 /// Drops the entries of versions that are no longer served, and fits the others to the schema as it is now.
@@ -239,9 +252,7 @@ fn fit_entries(resource: &Resource, entries: &mut Vec<Entry>) {
     entries.retain(|e| knows_version(resource, &e.api_version));
     let shape = Shape::of(&resource.schema);
     for entry in entries {
-        if let Some(fields) = ownership::fitted(shape, &entry.fields) {
-            entry.fields = fields;
-        }
+        entry.fields.fit(shape);
     }
 }
 
@@ -266,7 +277,7 @@ fn entry_of(manager: &Manager<'_>, name: &str) -> Entry {
         subresource: manager.subresource.to_owned(),
         api_version: manager.api_version.to_owned(),
         time: Some(manager.time.to_owned()),
-        fields: FieldSet::new(),
+        fields: Fields::default(),
     }
 }
 

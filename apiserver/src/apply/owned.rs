@@ -21,14 +21,10 @@ fn below(shape: Shape<'_>, value: &Value) -> (bool, FieldSet) {
         (Atom::List(list), _) if list.is_atomic() => return (true, set),
         (Atom::Map(map), Value::Object(fields)) => {
             for (key, value) in fields {
-                let (shape, declared) = map.field(key).unwrap_or((Shape::Deduced, false));
-                let (leaf, children) = below(shape, value);
+                let step = map.step(key);
+                let (leaf, children) = below(step.shape, value);
                 let empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
-                set.push(
-                    Element::Field(key.as_str().into()),
-                    leaf || empty || !declared,
-                    children,
-                );
+                set.push(Element::Field(step.name), leaf || empty || !step.declared, children);
             }
         }
         (Atom::List(list), Value::Array(items)) => {

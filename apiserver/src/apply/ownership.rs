@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::compare::Comparison;
+use super::fields::Fields;
 use super::managed::Entry;
 use super::set::FieldSet;
 use super::shape::{Atom, Shape};
@@ -28,8 +29,9 @@ pub(super) fn settle(
             let conflicts: Conflicts = entries
                 .iter()
                 .filter(|e| !is_writer(e))
-                .map(|e| (e.clone(), e.fields.intersection(&taken)))
+                .map(|e| (e, e.fields.intersection(&taken)))
                 .filter(|(_, fields)| !fields.is_empty())
+                .map(|(e, fields)| (e.clone(), fields))
                 .collect();
             if !conflicts.is_empty() {
                 return Err(conflicts);
@@ -37,11 +39,9 @@ pub(super) fn settle(
         }
         for entry in entries.iter_mut().filter(|e| !is_writer(e)) {
             if force {
-                entry.fields = entry.fields.difference(&taken);
+                entry.fields.remove(&taken);
             }
-            if !changes.removed.is_empty() {
-                entry.fields = entry.fields.difference(&changes.removed);
-            }
+            entry.fields.remove(&changes.removed);
         }
     }
     entries.retain(|e| !e.fields.is_empty());
@@ -65,16 +65,19 @@ pub(super) fn apply(
     force: bool,
 ) -> Result<Applied, Conflicts> {
     let mut object = merge::merge(shape, Some(live), Some(config)).unwrap_or_default();
-    applier.fields = owned::fields(shape, config).without_below(ignored);
+    let mut own = owned::fields(shape, config).without_below(ignored);
+    own.remove(super::untracked());
+    applier.fields = Fields::Written(own.to_map());
     let last = entries
         .iter()
         .position(|e| e.is(&applier))
         .map(|at| entries.swap_remove(at));
     applier.time = last.as_ref().and_then(|l| l.time.clone());
-    entries.push(applier.clone());
-    if let Some(last) = last {
-        object = prune(shape, object, &entries, &last.fields);
+    if let Some(last) = last.filter(|last| last.fields != applier.fields) {
+        let managed = owned::fields(shape, config).without_below(ignored);
+        object = prune(shape, object, &entries, managed, &last.fields.set());
     }
+    entries.push(applier.clone());
     let changes = Comparison::of(shape, live, &object).without(ignored);
     let unchanged = super::element::same(live, &object);
     settle(&mut entries, &changes, Some(&applier), force)?;
@@ -84,9 +87,14 @@ pub(super) fn apply(
     })
 }
 
-/// Removes what the applier set last time and no more, unless somebody else owns it.
-fn prune(shape: Shape<'_>, merged: Value, entries: &[Entry], last: &FieldSet) -> Value {
-    let managed = entries.iter().fold(FieldSet::new(), |all, e| all.union(&e.fields));
+/// Removes what the applier set last time and no more, unless somebody else owns it. `managed` is what it sets now.
+fn prune(shape: Shape<'_>, merged: Value, others: &[Entry], mut managed: FieldSet, last: &FieldSet) -> Value {
+    if last.is_within(&managed) {
+        return merged;
+    }
+    for entry in others {
+        managed.add(entry.fields.set().into_owned());
+    }
     if last.is_within(&managed) {
         return merged;
     }
@@ -140,7 +148,7 @@ pub(super) fn fitted(shape: Shape<'_>, set: &FieldSet) -> Option<FieldSet> {
     Some(result)
 }
 
-fn is_atomic(shape: Shape<'_>) -> bool {
+pub(super) fn is_atomic(shape: Shape<'_>) -> bool {
     match (shape, shape.atom(None)) {
         (Shape::Node(_), Atom::Map(map)) => map.atomic,
         (Shape::Node(_), Atom::List(list)) => list.is_atomic(),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::fields::Fields;
 use super::managed::{self, Entry};
 use super::set::FieldSet;
 
@@ -12,17 +13,17 @@ const SCALE_VERSION: &str = "autoscaling/v1";
 #[must_use]
 pub fn to_scale(parent: &Value, replicas: &[&str]) -> Value {
     let path = FieldSet::of_fields(replicas);
-    let entries: Vec<Entry> = managed::decode(managed::of(parent))
+    let entries: Vec<Entry> = managed::decode_stored(managed::of(parent))
         .unwrap_or_default()
         .into_iter()
-        .filter(|entry| path.is_within(&entry.fields))
+        .filter(|entry| entry.fields.holds(&path))
         .map(|entry| Entry {
             api_version: SCALE_VERSION.to_owned(),
-            fields: FieldSet::of_fields(&["spec", "replicas"]),
+            fields: Fields::Set(FieldSet::of_fields(&["spec", "replicas"])),
             ..entry
         })
         .collect();
-    encoded(&entries)
+    encoded(entries)
 }
 
 /// The parent's managedFields after a write through `/scale` that left the Scale with the entries of `scale`; null
@@ -30,16 +31,16 @@ pub fn to_scale(parent: &Value, replicas: &[&str]) -> Value {
 #[must_use]
 pub fn to_parent(parent: &Value, scale: &Value, replicas: &[&str], parent_version: &str) -> Value {
     let path = FieldSet::of_fields(replicas);
-    let before = managed::decode(managed::of(parent)).unwrap_or_default();
-    let mut owners = managed::decode(managed::of(scale)).unwrap_or_default();
+    let before = managed::decode_stored(managed::of(parent)).unwrap_or_default();
+    let mut owners = managed::decode_stored(managed::of(scale)).unwrap_or_default();
     let mut after: Vec<Entry> = Vec::with_capacity(before.len() + 1);
     for mut entry in before {
-        if path.is_within(&entry.fields) {
+        if entry.fields.holds(&path) {
             match owners.iter().position(|o| same_manager(o, &entry)) {
                 Some(at) => {
                     owners.remove(at);
                 }
-                None => entry.fields = entry.fields.difference(&path),
+                None => entry.fields.remove(&path),
             }
         }
         if !entry.fields.is_empty() {
@@ -49,10 +50,10 @@ pub fn to_parent(parent: &Value, scale: &Value, replicas: &[&str], parent_versio
     after.extend(owners.into_iter().map(|owner| Entry {
         api_version: parent_version.to_owned(),
         time: None,
-        fields: path.clone(),
+        fields: Fields::Set(path.clone()),
         ..owner
     }));
-    encoded(&after)
+    encoded(after)
 }
 
 /// Entries of the Scale and of its parent differ in their version.
@@ -60,7 +61,7 @@ fn same_manager(scale: &Entry, parent: &Entry) -> bool {
     scale.manager == parent.manager && scale.operation == parent.operation && scale.subresource == parent.subresource
 }
 
-fn encoded(entries: &[Entry]) -> Value {
+fn encoded(entries: Vec<Entry>) -> Value {
     let mut holder = json!({ "metadata": {} });
     managed::encode(&mut holder, entries);
     managed::of(&holder).clone()

@@ -90,18 +90,52 @@ impl FieldSet {
     /// Everything in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        if other.is_empty() {
-            return self.clone();
+        let mut all = self.clone();
+        all.add(other.clone());
+        all
+    }
+
+    /// Adds everything in the other set.
+    pub fn add(&mut self, other: Self) {
+        if self.is_empty() {
+            *self = other;
+            return;
         }
-        self.zip(other, |a, b| match (a, b) {
-            (Some(a), Some(b)) => Some(Entry::new(
-                &a.element,
-                a.member || b.member,
-                a.children.union(&b.children),
-            )),
-            (Some(one), None) | (None, Some(one)) => Some(one.clone()),
-            (None, None) => None,
-        })
+        let mut mine = std::mem::take(&mut self.0).into_iter().peekable();
+        let mut theirs = other.0.into_iter().peekable();
+        loop {
+            let order = match (mine.peek(), theirs.peek()) {
+                (None, None) => break,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(a), Some(b)) => a.element.cmp(&b.element),
+            };
+            match order {
+                Ordering::Less => self.0.extend(mine.next()),
+                Ordering::Greater => self.0.extend(theirs.next()),
+                Ordering::Equal => self.0.extend(mine.next().zip(theirs.next()).map(|(mut a, b)| {
+                    a.member |= b.member;
+                    a.children.add(b.children);
+                    a
+                })),
+            }
+        }
+    }
+
+    /// Takes out what the other set holds, path by path.
+    pub fn remove(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
+        let mut theirs = other.0.iter().peekable();
+        self.0.retain_mut(|a| {
+            while theirs.next_if(|b| b.element < a.element).is_some() {}
+            if let Some(b) = theirs.next_if(|b| b.element == a.element) {
+                a.member &= !b.member;
+                a.children.remove(&b.children);
+            }
+            a.member || !a.children.is_empty()
+        });
     }
 
     /// What both sets hold.
@@ -120,27 +154,26 @@ impl FieldSet {
     /// What this set holds and the other does not, path by path.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        if other.is_empty() {
-            return self.clone();
-        }
-        self.zip(other, |a, b| match (a?, b) {
-            (a, Some(b)) => Some(Entry::new(
-                &a.element,
-                a.member && !b.member,
-                a.children.difference(&b.children),
-            )),
-            (a, None) => Some(a.clone()),
-        })
+        let mut left = self.clone();
+        left.remove(other);
+        left
     }
 
     /// What this set holds that is neither in the other nor below anything in it.
     #[must_use]
-    pub fn without_below(&self, other: &Self) -> Self {
-        self.zip(other, |a, b| match (a?, b) {
-            (_, Some(b)) if b.member => None,
-            (a, Some(b)) => Some(Entry::new(&a.element, a.member, a.children.without_below(&b.children))),
-            (a, None) => Some(a.clone()),
-        })
+    pub fn without_below(mut self, other: &Self) -> Self {
+        if other.is_empty() {
+            return self;
+        }
+        self.0.retain_mut(|a| match other.find(&a.element) {
+            Some(b) if b.member => false,
+            Some(b) => {
+                a.children = std::mem::take(&mut a.children).without_below(&b.children);
+                a.member || !a.children.is_empty()
+            }
+            None => true,
+        });
+        self
     }
 
     /// Whether the other set holds everything that this one does.
@@ -199,7 +232,7 @@ impl FieldSet {
                 Ok(at) => {
                     let found = &mut self.0[at];
                     found.member |= member;
-                    found.children = found.children.union(&entry.children);
+                    found.children.add(entry.children);
                 }
                 Err(at) => self.0.insert(at, entry),
             },
@@ -207,7 +240,7 @@ impl FieldSet {
         }
     }
 
-    fn from_fields_v1_map(map: &Map<String, Value>) -> Option<Self> {
+    pub(super) fn from_fields_v1_map(map: &Map<String, Value>) -> Option<Self> {
         let mut entries = Vec::with_capacity(map.len());
         for (key, below) in map {
             if key == "." {
@@ -227,16 +260,15 @@ impl FieldSet {
         Some(Self(entries))
     }
 
-    fn to_map(&self) -> Map<String, Value> {
-        let mut map = Map::new();
-        for entry in &self.0 {
+    pub(super) fn to_map(&self) -> Map<String, Value> {
+        let member = |entry: &Entry| {
             let mut below = entry.children.to_map();
             if entry.member && !below.is_empty() {
                 below.insert(".".to_owned(), Value::Object(Map::new()));
             }
-            map.insert(entry.element.to_fields_v1(), Value::Object(below));
-        }
-        map
+            (entry.element.to_fields_v1(), Value::Object(below))
+        };
+        self.0.iter().map(member).collect()
     }
 
     fn each_below(&self, path: &mut Vec<Element>, visit: &mut impl FnMut(&[Element])) {

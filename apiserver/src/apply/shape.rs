@@ -67,7 +67,31 @@ impl<'a> Shape<'a> {
     }
 }
 
+/// One step into a map.
+pub(super) struct Step<'a> {
+    pub(super) shape: Shape<'a>,
+    /// Whether a property declares it.
+    pub(super) declared: bool,
+    pub(super) name: Arc<str>,
+}
+
 impl<'a> Map<'a> {
+    /// The step to `key`; what the schema does not know has no fixed type.
+    pub(super) fn step(&self, key: &str) -> Step<'a> {
+        match self.node.and_then(|node| node.property(key)) {
+            Some(property) => Step {
+                shape: Shape::Node(&property.node),
+                declared: true,
+                name: Arc::clone(&property.name),
+            },
+            None => Step {
+                shape: self.others.unwrap_or(Shape::Deduced),
+                declared: false,
+                name: key.into(),
+            },
+        }
+    }
+
     /// The shape under `key`, and whether a property declares it; `None` for a key that the schema does not know.
     pub(super) fn field(&self, key: &str) -> Option<(Shape<'a>, bool)> {
         let declared = self.node.and_then(|node| node.property(key));

@@ -270,7 +270,9 @@ mod properties {
             less.as_object_mut().unwrap().remove(&key);
             let Ok(after) = apply(Some(&both), "one", less, false) else { return Ok(()) };
             for name in ["a", "b", "m", "l", "s", "k"] {
-                if name != key {
+                // Nobody owns an empty set or list of items: it goes when what is around it does.
+                let unowned = matches!(name, "s" | "k") && both["spec"].get(name) == Some(&json!([]));
+                if name != key && !unowned {
                     prop_assert_eq!(after["spec"].get(name), both["spec"].get(name));
                 }
             }
@@ -290,8 +292,8 @@ mod properties {
             let there = owned::fields(Shape::of(&schema), &object);
             let updated = compare::Comparison::of(Shape::of(&schema), &json!({}), &object).added;
             let all = there.union(&updated);
-            for entry in managed::decode(managed::of(&object)).unwrap() {
-                prop_assert!(entry.fields.is_within(&all), "{:?} {}", entry, object);
+            for entry in managed::decode_stored(managed::of(&object)).unwrap() {
+                prop_assert!(entry.fields.set().is_within(&all), "{:?} {}", entry, object);
             }
         }
 

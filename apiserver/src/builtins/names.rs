@@ -1,9 +1,5 @@
 //! The rules for names, label keys and label values, in the words of the real server.
 
-use std::sync::OnceLock;
-
-use regex::Regex;
-
 /// How the objects of a kind may be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
@@ -61,7 +57,7 @@ pub fn subdomain(name: &str) -> Vec<String> {
     if name.len() > 253 {
         faults.push("must be no more than 253 characters".to_owned());
     }
-    if !is_match(Pattern::Subdomain, name) {
+    if !is_subdomain(name) {
         faults.push("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')".to_owned());
     }
     faults
@@ -74,8 +70,8 @@ pub fn label(name: &str) -> Vec<String> {
     if name.len() > 63 {
         faults.push("must be no more than 63 characters".to_owned());
     }
-    if !is_match(Pattern::Label, name) {
-        if is_match(Pattern::Subdomain, name) {
+    if !is_label(name) {
+        if is_subdomain(name) {
             faults.push("must not contain dots".to_owned());
         } else {
             faults.push("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')".to_owned());
@@ -91,7 +87,7 @@ pub fn label_1035(name: &str) -> Vec<String> {
     if name.len() > 63 {
         faults.push("must be no more than 63 characters".to_owned());
     }
-    if !is_match(Pattern::Label1035, name) {
+    if !is_label_1035(name) {
         faults.push("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')".to_owned());
     }
     faults
@@ -140,7 +136,7 @@ pub fn qualified(name: &str) -> Vec<String> {
     } else if name.len() > 63 {
         faults.push("name part must be no more than 63 bytes".to_owned());
     }
-    if !is_match(Pattern::Qualified, name) {
+    if !is_qualified(name) {
         faults.push(format!("name part must consist of {shape}"));
     }
     faults
@@ -153,7 +149,7 @@ pub fn label_value(value: &str) -> Vec<String> {
     if value.len() > 63 {
         faults.push("must be no more than 63 bytes".to_owned());
     }
-    if !value.is_empty() && !is_match(Pattern::Qualified, value) {
+    if !value.is_empty() && !is_qualified(value) {
         faults.push("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')".to_owned());
     }
     faults
@@ -166,7 +162,7 @@ pub fn config_key(key: &str) -> Vec<String> {
     if key.len() > 253 {
         faults.push("must be no more than 253 characters".to_owned());
     }
-    if !is_match(Pattern::ConfigKey, key) {
+    if !is_config_key(key) {
         faults.push("a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')".to_owned());
     }
     match key {
@@ -203,28 +199,35 @@ pub fn port_name(name: &str) -> Vec<String> {
     faults
 }
 
-#[derive(Clone, Copy)]
-enum Pattern {
-    Subdomain,
-    Label,
-    Label1035,
-    Qualified,
-    ConfigKey,
+// The patterns that the messages quote, by hand: names are checked on every write.
+
+fn is_subdomain(text: &str) -> bool {
+    text.split('.').all(is_label)
 }
 
-fn is_match(pattern: Pattern, text: &str) -> bool {
-    static COMPILED: [OnceLock<Option<Regex>>; 5] = [const { OnceLock::new() }; 5];
-    let source = match pattern {
-        Pattern::Subdomain => r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-        Pattern::Label => r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-        Pattern::Label1035 => r"^[a-z]([-a-z0-9]*[a-z0-9])?$",
-        Pattern::Qualified => r"^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$",
-        Pattern::ConfigKey => r"^[-._a-zA-Z0-9]+$",
-    };
-    COMPILED[pattern as usize]
-        .get_or_init(|| Regex::new(source).ok())
-        .as_ref()
-        .is_some_and(|r| r.is_match(text))
+fn is_label(text: &str) -> bool {
+    let plain = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    is_enclosed(text, plain, |b| plain(b) || *b == b'-')
+}
+
+fn is_label_1035(text: &str) -> bool {
+    is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+fn is_qualified(text: &str) -> bool {
+    let plain = u8::is_ascii_alphanumeric;
+    is_enclosed(text, plain, |b| plain(b) || matches!(b, b'-' | b'_' | b'.'))
+}
+
+fn is_config_key(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    !text.is_empty() && text.bytes().all(allowed)
+}
+
+/// Whether the text is not empty, begins and ends with what `end` allows, and holds only what `inside` allows.
+fn is_enclosed(text: &str, end: impl Fn(&u8) -> bool, inside: impl Fn(&u8) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(&end) && bytes.last().is_some_and(&end) && bytes.iter().all(inside)
 }
 
 #[cfg(test)]
@@ -249,6 +252,19 @@ mod tests {
     fn the_beginning_of_a_name_may_end_in_a_dash_but_not_in_a_dot() {
         assert!(NameRule::Subdomain.faults("a.b-", true).is_empty());
         assert!(!NameRule::Subdomain.faults("a.b.", true).is_empty());
+    }
+
+    #[test]
+    fn names_match_the_patterns_that_the_messages_quote() {
+        for good in ["a", "a-b", "0", "a.b", "a-b.c0"] {
+            assert!(is_subdomain(good), "{good}");
+        }
+        for bad in ["", ".", "a.", ".a", "a..b", "-a", "a-", "A", "a_b", "ä", "a.-b", "a\n"] {
+            assert!(!is_subdomain(bad), "{bad:?}");
+        }
+        assert!(is_label_1035("a0") && !is_label_1035("0a") && !is_label("a.b"));
+        assert!(is_qualified("A_b.c-0") && !is_qualified("_a") && !is_qualified("a.") && !is_qualified(""));
+        assert!(is_config_key(".a_B-") && !is_config_key("") && !is_config_key("a b"));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Custom objects against their definition: metadata, schema, embedded objects, list types, rules.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
 
 use serde_json::Value;
 
@@ -8,7 +10,7 @@ use crate::builtins::metadata;
 use crate::builtins::names::NameRule;
 use crate::error::Cause;
 use crate::resource::Resource;
-use crate::schema::{ListType, Node, go, same};
+use crate::schema::{ByValue, ListType, Node, go};
 
 /// What is wrong with a custom object; `subresource` is empty for the object itself, and `old` is set for updates.
 ///
@@ -34,16 +36,21 @@ pub fn validate_object(resource: &Resource, subresource: &str, new: &Value, old:
         };
         causes.extend(written.iter().filter_map(|path| replicas(&scale[*path], new)));
     }
-    if !status_alone {
-        each_place(schema.root(), new, "", &mut |node, value, path| {
-            check_embedded(node, value, path, &mut causes);
-        });
+    if schema.contents().places {
+        if !status_alone {
+            each_place(schema.root(), new, &Place::Root, &mut |node, value, place| {
+                check_embedded(node, value, place, &mut causes);
+            });
+        }
+        // Lists that were wrong before may stay so.
+        let found = lists(schema.root(), new);
+        if !found.is_empty() && old.is_none_or(|old| lists(schema.root(), old).is_empty()) {
+            causes.extend(found);
+        }
     }
-    // Lists that were wrong before may stay so.
-    if old.is_none_or(|old| lists(schema.root(), old).is_empty()) {
-        causes.extend(lists(schema.root(), new));
+    if schema.contents().rules {
+        causes.extend(rules(schema.root(), new, old, &causes));
     }
-    causes.extend(rules(schema.root(), new, old, &causes));
     causes
 }
 
@@ -72,17 +79,16 @@ fn replicas(path: &Value, object: &Value) -> Option<Cause> {
 
 fn lists(node: &Node, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
-    each_place(node, object, "", &mut |node, value, path| {
-        check_list(node, value, path, &mut causes);
+    each_place(node, object, &Place::Root, &mut |node, value, place| {
+        if !matches!(node.list, ListType::Atomic) {
+            check_list(node, value, place, &mut causes);
+        }
     });
     causes
 }
 
 /// The rules run unless something is wrong that would mislead them.
 fn rules(node: &Node, new: &Value, old: Option<&Value>, causes: &[Cause]) -> Vec<Cause> {
-    if !super::rules::has_rules(node) {
-        return Vec::new();
-    }
     let blocking = [
         "FieldValueTypeInvalid",
         "FieldValueRequired",
@@ -97,19 +103,40 @@ fn rules(node: &Node, new: &Value, old: Option<&Value>, causes: &[Cause]) -> Vec
     super::rules::evaluate(node, new, old, "")
 }
 
-/// Calls `check` with every value that the schema knows and its path (`spec.m[key].list[0]`).
-fn each_place(node: &Node, value: &Value, path: &str, check: &mut impl FnMut(&Node, &Value, &str)) {
-    check(node, value, path);
+/// Where a value stands; written only when something is wrong there: `spec.m[key].list[0]`.
+enum Place<'a> {
+    Root,
+    Field(&'a Place<'a>, &'a str),
+    Key(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(Self::Root, name) => f.write_str(name),
+            Self::Field(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Key(parent, key) => write!(f, "{parent}[{key}]"),
+            Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// Calls `check` with every value that the schema knows and its place.
+fn each_place(node: &Node, value: &Value, place: &Place<'_>, check: &mut impl FnMut(&Node, &Value, &Place<'_>)) {
+    check(node, value, place);
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                let Some(child) = node.child(key).filter(|child| child.name.is_none()) else {
+                let declared = node.property(key);
+                let child = declared.map(|p| &p.node).or(node.additional.as_ref());
+                let Some(child) = child.filter(|child| child.name.is_none()) else {
                     continue;
                 };
-                let below = match node.property(key) {
-                    Some(_) if path.is_empty() => key.clone(),
-                    Some(_) => format!("{path}.{key}"),
-                    None => format!("{path}[{key}]"),
+                let below = match declared {
+                    Some(_) => Place::Field(place, key),
+                    None => Place::Key(place, key),
                 };
                 each_place(child, value, &below, check);
             }
@@ -117,7 +144,7 @@ fn each_place(node: &Node, value: &Value, path: &str, check: &mut impl FnMut(&No
         Value::Array(items) => {
             let Some(child) = &node.items else { return };
             for (index, item) in items.iter().enumerate() {
-                each_place(child, item, &format!("{path}[{index}]"), check);
+                each_place(child, item, &Place::Item(place, index), check);
             }
         }
         _ => {}
@@ -125,11 +152,12 @@ fn each_place(node: &Node, value: &Value, path: &str, check: &mut impl FnMut(&No
 }
 
 /// An embedded object needs its type; its metadata follows the general rules, but needs no name.
-fn check_embedded(node: &Node, value: &Value, path: &str, causes: &mut Vec<Cause>) {
-    if !node.embedded || path.is_empty() {
+fn check_embedded(node: &Node, value: &Value, place: &Place<'_>, causes: &mut Vec<Cause>) {
+    if !node.embedded || matches!(place, Place::Root) {
         return;
     }
     let Some(object) = value.as_object() else { return };
+    let path = place.to_string();
     for key in ["apiVersion", "kind"] {
         let field = format!("{path}.{key}");
         match object.get(key).and_then(Value::as_str) {
@@ -173,25 +201,36 @@ fn check_embedded(node: &Node, value: &Value, path: &str, causes: &mut Vec<Cause
 }
 
 /// Sets hold no value twice, lists of type map no key. Only the first repeat of a value is told.
-fn check_list(node: &Node, value: &Value, path: &str, causes: &mut Vec<Cause>) {
+fn check_list(node: &Node, value: &Value, place: &Place<'_>, causes: &mut Vec<Cause>) {
     let Some(items) = value.as_array() else { return };
-    let mut seen: Vec<Value> = Vec::new();
-    let mut told: BTreeSet<String> = BTreeSet::new();
+    let mut seen: BTreeMap<Vec<(&str, ByValue<'_>)>, bool> = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {
         let key = match &node.list {
             ListType::Atomic => return,
-            ListType::Set => item.clone(),
+            ListType::Set => vec![("", ByValue(item))],
             ListType::Map(keys) => {
                 let Some(item) = item.as_object() else { continue };
                 keys.iter()
-                    .filter_map(|k| Some(((**k).to_owned(), item.get(&**k)?.clone())))
+                    .filter_map(|k| Some((&**k, ByValue(item.get(&**k)?))))
                     .collect()
             }
         };
-        if !seen.iter().any(|other| same(other, &key)) {
-            seen.push(key);
-        } else if told.insert(key.to_string()) {
-            causes.push(Cause::duplicate(format!("{path}[{index}]"), &key));
+        match seen.entry(key) {
+            Entry::Vacant(first) => {
+                first.insert(false);
+            }
+            Entry::Occupied(mut again) if !*again.get() => {
+                *again.get_mut() = true;
+                let shown = match (&node.list, again.key().as_slice()) {
+                    (ListType::Set, [(_, ByValue(value))]) => (*value).clone(),
+                    (_, parts) => parts
+                        .iter()
+                        .map(|(k, ByValue(v))| ((*k).to_owned(), (*v).clone()))
+                        .collect(),
+                };
+                causes.push(Cause::duplicate(format!("{place}[{index}]"), &shown));
+            }
+            Entry::Occupied(_) => {}
         }
     }
 }

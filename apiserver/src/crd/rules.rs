@@ -16,17 +16,6 @@ pub(super) fn evaluate(node: &Node, value: &Value, old: Option<&Value>, path: &s
     causes
 }
 
-/// Whether the schema has any rule at all.
-pub(super) fn has_rules(node: &Node) -> bool {
-    let own = node.validations.as_ref().is_some_and(|v| !v.rules.is_empty());
-    // Built-in definitions, which may refer to themselves, have none.
-    node.name.is_none()
-        && (own
-            || node.properties.iter().any(|p| has_rules(&p.node))
-            || node.items.as_ref().is_some_and(|n| has_rules(n))
-            || node.additional.as_ref().is_some_and(|n| has_rules(n)))
-}
-
 fn visit(node: &Node, value: &Value, old: Option<&Value>, path: &str, causes: &mut Vec<Cause>) {
     if value.is_null() || node.name.is_some() {
         return;

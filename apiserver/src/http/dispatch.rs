@@ -100,13 +100,13 @@ pub(crate) async fn handle(core: Arc<Core>, incoming: Incoming) -> io::Result<Re
 
 /// Who asks, as which request, and how much of what was written the answer may show.
 pub(crate) struct Asked {
-    pub(crate) user: User,
+    pub(crate) user: Arc<User>,
     pub(crate) id: u64,
     pub(crate) sight: Sight,
 }
 
 impl Asked {
-    fn plainly(user: User, id: u64) -> Self {
+    fn plainly(user: Arc<User>, id: u64) -> Self {
         Self {
             user,
             id,

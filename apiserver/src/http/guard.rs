@@ -1,5 +1,7 @@
 //! Who asks, and whether they may.
 
+use std::sync::Arc;
+
 use http::header;
 
 use super::incoming::Incoming;
@@ -12,7 +14,7 @@ use crate::server::Core;
 ///
 /// # Errors
 /// 401 for credentials that are not good, 403 for what the user may not do.
-pub(crate) fn admit(core: &Core, incoming: &Incoming, route: &Route, told: &mut String) -> Result<User, ApiError> {
+pub(crate) fn admit(core: &Core, incoming: &Incoming, route: &Route, told: &mut String) -> Result<Arc<User>, ApiError> {
     let requester = authenticate(core, incoming)?;
     told.clone_from(&requester.name);
     let method = incoming.method.as_str().to_ascii_lowercase();
@@ -23,15 +25,15 @@ pub(crate) fn admit(core: &Core, incoming: &Incoming, route: &Route, told: &mut 
     Ok(user)
 }
 
-fn authenticate(core: &Core, incoming: &Incoming) -> Result<User, ApiError> {
+fn authenticate(core: &Core, incoming: &Incoming) -> Result<Arc<User>, ApiError> {
     if !incoming.headers.contains_key(header::AUTHORIZATION) {
-        return Ok(User::anonymous());
+        return Ok(Arc::new(User::anonymous()));
     }
     let credentials = incoming.header(&header::AUTHORIZATION).trim();
     let (scheme, token) = credentials.split_once(' ').unwrap_or((credentials, ""));
     if !scheme.eq_ignore_ascii_case("bearer") || token.trim().is_empty() {
         // As on the real server, what is no bearer token counts as no credentials at all.
-        return Ok(User::anonymous());
+        return Ok(Arc::new(User::anonymous()));
     }
     core.access
         .authenticate(token.trim())

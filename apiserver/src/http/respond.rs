@@ -1,6 +1,6 @@
 //! Answers on the wire: media types, forms, warnings, compression.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -238,7 +238,7 @@ fn json_list(scope: &Scope, incoming: &Incoming, list: List) -> Result<Response<
     let custom = resource.custom.is_some();
     let (head, tail) = list_frame(resource, &list);
     let size: usize = list.objects.iter().map(|object| object.json.len()).sum();
-    if size <= LARGE || wants_gzip(incoming) {
+    if size <= LARGE {
         let mut text = Vec::with_capacity(head.len() + size + list.objects.len() + tail.len());
         text.extend_from_slice(head.as_bytes());
         for (index, object) in list.objects.iter().enumerate() {
@@ -272,8 +272,38 @@ fn json_list(scope: &Scope, incoming: &Incoming, list: List) -> Result<Response<
     });
     let pieces = pieces.map(Ok);
     let mut response = text(200, "application/json", Bytes::new());
-    *response.body_mut() = Body::frames(futures::stream::iter(pieces));
+    if wants_gzip(incoming) {
+        say_packed(&mut response);
+        *response.body_mut() = Body::frames(futures::stream::iter(packed(pieces)));
+    } else {
+        *response.body_mut() = Body::frames(futures::stream::iter(pieces));
+    }
     Ok(response)
+}
+
+/// Compresses a text as it comes.
+fn packed(mut pieces: impl Iterator<Item = io::Result<Bytes>>) -> impl Iterator<Item = io::Result<Bytes>> {
+    let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
+    std::iter::from_fn(move || {
+        let mut current = encoder.take()?;
+        for piece in pieces.by_ref() {
+            if let Err(error) = piece.and_then(|piece| current.write_all(&piece)) {
+                return Some(Err(error));
+            }
+            if !current.get_ref().is_empty() {
+                let out = std::mem::take(current.get_mut());
+                encoder = Some(current);
+                return Some(Ok(out.into()));
+            }
+        }
+        Some(current.finish().map(Bytes::from))
+    })
+}
+
+fn say_packed(response: &mut Response<Body>) {
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
 }
 
 /// What stands before and after the items of a list, in the key order of the real server.
@@ -361,8 +391,6 @@ fn compressed(body: Bytes, code: u16, media: Media, incoming: &Incoming) -> Resp
         return text(code, content_type(media), body);
     };
     let mut response = text(code, content_type(media), packed);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    say_packed(&mut response);
     response
 }

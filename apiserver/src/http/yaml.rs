@@ -15,6 +15,13 @@ use serde_saphyr::Spanned;
 /// # Errors
 /// What is wrong with the text.
 pub(crate) fn parse(text: &[u8], twice: Twice) -> Result<Parsed, String> {
+    // Most clients apply JSON, which is YAML too; what is wrong with it, YAML's parser says.
+    if text.first() == Some(&b'{')
+        && let Ok(parsed) = super::json::parse(text, twice)
+        && parsed.duplicates.is_empty()
+    {
+        return Ok(parsed);
+    }
     let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,

@@ -69,10 +69,16 @@ async fn create_warning(
     warnings.extend(admit(scope, options, Operation::Create, &mut object, None).await?);
     warnings.extend(owners::drop_repeated(&mut object, owners::AFTER_ADMISSION));
     let generated = generated_base(&object);
+    let prefixed = object["metadata"].get("generateName").is_some();
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let mut candidate = object.clone();
+        // Only a generated name can be tried anew.
+        let mut candidate = if generated.is_some() {
+            object.clone()
+        } else {
+            object.take()
+        };
         if let Some(base) = &generated {
             let suffix = scope.core.clock.name_suffix(SUFFIX);
             candidate["metadata"]["name"] = format!("{base}{suffix}").into();
@@ -123,7 +129,7 @@ async fn create_warning(
             }
         };
         if generated.is_none() || attempts == ATTEMPTS {
-            return Err(taken(resource, &name, &existing, &object));
+            return Err(taken(resource, &name, &existing, prefixed));
         }
     }
 }
@@ -154,7 +160,7 @@ pub(crate) fn draft(scope: &Scope, name: &str, mut object: Value) -> Result<Draf
     } else {
         shape::INCOMPLETE
     };
-    Ok(Draft::new(key, &object, fields, state))
+    Ok(Draft::new(key, object, fields, state))
 }
 
 /// Drops what a client cannot set, and what it left empty.
@@ -252,9 +258,9 @@ fn generated_base(object: &Value) -> Option<String> {
     Some(base[..cut].to_owned())
 }
 
-fn taken(resource: &Resource, name: &str, existing: &Stored, object: &Value) -> ApiError {
+fn taken(resource: &Resource, name: &str, existing: &Stored, prefixed: bool) -> ApiError {
     let mut error = ApiError::already_exists(resource, name);
-    if object["metadata"].get("generateName").is_some() {
+    if prefixed {
         error
             .message
             .push_str(", the server was not able to generate a unique name for the object");

@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions as writes that change what is served: their names are accepted and they are established
 //! before the write that defines them is answered, in the steps that the real server shows.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -71,7 +72,7 @@ pub(crate) async fn settle(scope: &Scope, group: &str) {
             namespace: String::new(),
             name,
             subresource: "status".to_owned(),
-            user: User::new("system:apiserver", ["system:masters"]),
+            user: Arc::new(User::new("system:apiserver", ["system:masters"])),
             agent: "kube-apiserver".to_owned(),
             ..scope.clone()
         };
@@ -114,12 +115,24 @@ fn next_state(scope: &Scope) -> Option<Value> {
     crd::advance(&mut definition, others.iter(), &scope.core.clock.now_rfc3339()).then_some(definition)
 }
 
-/// The built-in resources and those of the stored definitions.
-pub(crate) fn catalog(store: &Store, builtin: &[Arc<Resource>]) -> Catalog {
+/// What the stored definitions define, by name, with the revision of each. Reading a definition compiles its schema.
+pub(crate) type Defined = BTreeMap<Arc<str>, (u64, Vec<Arc<Resource>>)>;
+
+/// The built-in resources and those of the stored definitions; `defined` keeps the latter from one time to the next.
+pub(crate) fn catalog(store: &Store, builtin: &[Arc<Resource>], defined: &mut Defined) -> Catalog {
     let generation = store.changed_at(DEFINITIONS);
     let mut resources = builtin.to_vec();
+    let mut before = std::mem::take(defined);
     for definition in store.list(DEFINITIONS, None) {
-        resources.extend(crd::resources(&definition.value()).into_iter().map(Arc::new));
+        let known = before
+            .remove(&definition.key.name)
+            .filter(|(at, _)| *at == definition.revision);
+        let (_, kinds) = known.unwrap_or_else(|| {
+            let kinds = crd::resources(&definition.shared());
+            (definition.revision, kinds.into_iter().map(Arc::new).collect())
+        });
+        resources.extend(kinds.iter().cloned());
+        defined.insert(Arc::clone(&definition.key.name), (definition.revision, kinds));
     }
     Catalog::new(resources, generation)
 }

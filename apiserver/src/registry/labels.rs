@@ -343,7 +343,7 @@ mod tests {
     fn selects(selector: &str, labels: serde_json::Value) -> bool {
         let object = json!({ "metadata": { "name": "a", "labels": labels } });
         let stored = Store::new(8)
-            .insert(Draft::new(Key::new("x", "", "a"), &object, Vec::new(), 0))
+            .insert(Draft::new(Key::new("x", "", "a"), object, Vec::new(), 0))
             .unwrap();
         LabelSelector::parse(selector).unwrap().matches(&stored)
     }

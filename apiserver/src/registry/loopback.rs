@@ -130,7 +130,7 @@ fn scope(core: &Arc<Core>, manager: &str, resource: &Gvr, namespace: &str, name:
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         subresource: String::new(),
-        user: User::new(format!("system:{manager}"), ["system:masters"]),
+        user: Arc::new(User::new(format!("system:{manager}"), ["system:masters"])),
         agent: manager.to_owned(),
         request: 0,
         caller: None,

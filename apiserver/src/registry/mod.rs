@@ -56,7 +56,7 @@ pub(crate) struct Scope {
     pub(crate) name: String,
     /// Empty for the object itself.
     pub(crate) subresource: String,
-    pub(crate) user: User,
+    pub(crate) user: Arc<User>,
     /// The field manager where the request names none.
     pub(crate) agent: String,
     /// Number of the request in the log; 0 for the server's own controllers.

@@ -1,5 +1,7 @@
 //! Stored objects as a request sees them: in its version, with the defaults of the present schema.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -76,6 +78,17 @@ pub(crate) fn value(resource: &Resource, stored: &Stored) -> Result<Value, ApiEr
     reshape(resource, stored, stored.value())
 }
 
+/// The object as this version of the resource shows it, parsed and shared with whoever holds it at the same time.
+///
+/// # Errors
+/// 500 when its conversion fails.
+pub(crate) fn shared(resource: &Resource, stored: &Stored) -> Result<Arc<Value>, ApiError> {
+    if is_verbatim(resource, stored) {
+        return Ok(stored.shared());
+    }
+    value(resource, stored).map(Arc::new)
+}
+
 /// Brings a parsed stored object into the version of the resource.
 ///
 /// # Errors
@@ -101,6 +114,6 @@ pub(crate) fn reshape(resource: &Resource, stored: &Stored, mut object: Value) -
 /// The schema of the version that custom resources are stored in; nothing for built-in kinds.
 pub(crate) fn storage_schema(resource: &Resource) -> Option<&Schema> {
     let custom = resource.custom.as_ref()?;
-    let stored = |(name, _): &&(String, std::sync::Arc<Schema>)| *name == resource.storage_version;
+    let stored = |(name, _): &&(String, Arc<Schema>)| *name == resource.storage_version;
     custom.versions.iter().find(stored).map(|(_, schema)| &**schema)
 }

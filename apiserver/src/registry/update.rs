@@ -96,7 +96,7 @@ async fn attempt(
     warnings: &mut Vec<String>,
 ) -> Result<Option<Shown>, ApiError> {
     let stored = super::read::find(scope)?;
-    let old = shape::value(&scope.resource, &stored)?;
+    let old = shape::shared(&scope.resource, &stored)?;
     let Change {
         mut object,
         warnings: told,
@@ -198,7 +198,7 @@ fn changes_nothing(resource: &Resource, stored: &Stored, old: &Value, new: &Valu
     if !convert::is_stored_form(resource) {
         convert::to_storage(resource, &mut new)?;
     }
-    Ok(apply::same_but_times(&stored.value(), &new))
+    Ok(apply::same_but_times(&stored.shared(), &new))
 }
 
 /// Whether the user may create what an update or apply found missing.

@@ -16,6 +16,7 @@ pub(crate) mod quantity;
 mod rule;
 mod validate;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -30,6 +31,47 @@ pub use rule::Rule;
 pub struct Schema {
     root: NodeRef,
     builtin: bool,
+    contents: Contents,
+}
+
+/// What a structural schema has somewhere in it: what has to be looked for in its objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// `x-kubernetes-validations`.
+    pub rules: bool,
+    /// Embedded objects, or lists whose items are told apart.
+    pub places: bool,
+}
+
+impl Contents {
+    fn of(node: &Node) -> Self {
+        // Built-in definitions, which may refer to themselves, have none.
+        if node.name.is_some() {
+            return Self::default();
+        }
+        let below = Self::of_root(node);
+        Self {
+            places: below.places || node.embedded || node.list != ListType::Atomic,
+            ..below
+        }
+    }
+
+    /// The root is an object, but embedded in none.
+    fn of_root(node: &Node) -> Self {
+        let own = Self {
+            rules: node.validations.as_ref().is_some_and(|v| !v.rules.is_empty()),
+            places: false,
+        };
+        let properties = node.properties.iter().map(|p| &p.node);
+        let below = properties.chain(&node.items).chain(&node.additional);
+        below.fold(own, |all, node| {
+            let one = Self::of(node);
+            Self {
+                rules: all.rules || one.rules,
+                places: all.places || one.places,
+            }
+        })
+    }
 }
 
 impl Schema {
@@ -40,34 +82,40 @@ impl Schema {
         Some(Arc::new(Self {
             root: NodeRef::Builtin(root),
             builtin: true,
+            contents: Contents::default(),
         }))
     }
 
     /// The schema that a definition gives for its kind: `spec.versions[*].schema.openAPIV3Schema`.
     #[must_use]
     pub fn structural(open_api_v3_schema: &Value) -> Self {
-        Self {
-            root: NodeRef::Own(Arc::new(parse::structural_root(open_api_v3_schema))),
-            builtin: false,
-        }
+        Self::own(parse::structural_root(open_api_v3_schema))
     }
 
     /// The schema of a part of an object: no field is taken to be there that the schema does not name.
     #[must_use]
     pub fn part(open_api_v3_schema: &Value) -> Self {
-        Self {
-            root: NodeRef::Own(Arc::new(parse::part(open_api_v3_schema))),
-            builtin: false,
-        }
+        Self::own(parse::part(open_api_v3_schema))
     }
 
     /// A schema that accepts and keeps everything.
     #[must_use]
     pub fn any() -> Self {
+        Self::own(Node::default())
+    }
+
+    fn own(root: Node) -> Self {
         Self {
-            root: NodeRef::Own(Arc::new(Node::default())),
+            contents: Contents::of_root(&root),
+            root: NodeRef::Own(Arc::new(root)),
             builtin: false,
         }
+    }
+
+    /// What a structural schema has somewhere in it; nothing for built-in kinds.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        self.contents
     }
 
     /// The node of the whole object.
@@ -157,6 +205,30 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
         _ => a == b,
     }
 }
+
+/// A value in the order in which 1 and 1.0 are one value, as for [`same`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByValue<'a>(pub(crate) &'a Value);
+
+impl Ord for ByValue<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        crate::apply::compare_values(self.0, other.0)
+    }
+}
+
+impl PartialOrd for ByValue<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ByValue<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for ByValue<'_> {}
 
 #[cfg(test)]
 mod tests;

@@ -4,21 +4,37 @@
 //! number, list, enum, object; missing required fields come last. What belongs to no field (a failed junctor, a number
 //! out of its format's range) has the field `<nil>` and names its path in the message.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::node::{Format, ListType, Node, Type, Validations};
-use super::{format, same};
+use super::{ByValue, format, same};
 use crate::error::Cause;
 
 /// What `node` has against `value`, which stands at `path`. `old` is the value there before: what has not changed is
 /// not checked again.
 pub(super) fn validate(node: &Node, value: &Value, old: Option<&Value>, path: &str) -> Vec<Cause> {
-    let mut walk = Walk { path: path.to_owned() };
-    walk.visit(node, value, old).causes
+    let mut walk = Walk {
+        path: path.to_owned(),
+        left: MOST_CHECKS,
+    };
+    let mut causes = walk.visit(node, value, old).causes;
+    if walk.left == 0 {
+        let text = format!("the object has more values than can be checked: its schema asks for {MOST_CHECKS} checks");
+        causes.insert(0, walk.no_field(&text));
+    }
+    causes
 }
+
+/// How many values are checked at most, each branch of a junctor counted. An object of ordinary size takes thousands;
+/// a schema made for it could ask for as many as the object's values times its own branches.
+const MOST_CHECKS: usize = 4_000_000;
 
 struct Walk {
     path: String,
+    /// How many checks are left.
+    left: usize,
 }
 
 /// The outcome of one value: its causes, and how much of the schema was looked at (the branch of a junctor that got
@@ -42,7 +58,8 @@ impl Walk {
             checked: 1,
             ..Outcome::default()
         };
-        if old.is_some_and(|old| same(old, value)) {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 || old.is_some_and(|old| same(old, value)) {
             return outcome;
         }
         if value.is_null() {
@@ -222,8 +239,9 @@ impl Walk {
         outcome: &mut Outcome,
     ) {
         if let Some(schema) = &node.items {
+            let before = OldItems::of(node, old);
             for (index, item) in items.iter().enumerate() {
-                let old = old.and_then(|old| same_item(node, old, item));
+                let old = before.same_as(item);
                 let below = self.below(&format!("[{index}]"), |walk| walk.visit(schema, item, old));
                 outcome.join(below);
             }
@@ -332,15 +350,38 @@ impl Walk {
     }
 }
 
-/// The old value of a list item: found by key in lists of type map, by value in sets, nowhere in atomic lists.
-fn same_item<'v>(node: &Node, old: &'v Value, item: &Value) -> Option<&'v Value> {
-    let old = old.as_array()?;
-    match &node.list {
-        ListType::Map(keys) => old
-            .iter()
-            .find(|o| keys.iter().all(|key| o.get(&**key) == item.get(&**key))),
-        ListType::Set => old.iter().find(|o| same(o, item)),
-        ListType::Atomic => None,
+/// The old items of a list, by what tells them apart: their keys in lists of type map, their value in sets, nothing in
+/// atomic lists.
+struct OldItems<'v> {
+    list: &'v ListType,
+    items: BTreeMap<Vec<Option<ByValue<'v>>>, &'v Value>,
+}
+
+impl<'v> OldItems<'v> {
+    fn of(node: &'v Node, old: Option<&'v Value>) -> Self {
+        let list = &node.list;
+        let mut items = BTreeMap::new();
+        if *list != ListType::Atomic {
+            for item in old.and_then(Value::as_array).into_iter().flatten() {
+                // Of several items the first one counts.
+                items.entry(identity(list, item)).or_insert(item);
+            }
+        }
+        Self { list, items }
+    }
+
+    fn same_as(&self, item: &Value) -> Option<&'v Value> {
+        if self.items.is_empty() {
+            return None;
+        }
+        self.items.get(&identity(self.list, item)).copied()
+    }
+}
+
+fn identity<'v>(list: &ListType, item: &'v Value) -> Vec<Option<ByValue<'v>>> {
+    match list {
+        ListType::Map(keys) => keys.iter().map(|key| item.get(&**key).map(ByValue)).collect(),
+        _ => vec![Some(ByValue(item))],
     }
 }
 

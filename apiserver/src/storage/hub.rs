@@ -63,7 +63,7 @@ impl Change {
     pub fn old_value(&self) -> Option<Arc<Value>> {
         self.old
             .as_ref()
-            .map(|old| Arc::clone(locked(&self.values)[0].get_or_insert_with(|| Arc::new(old.value()))))
+            .map(|old| Arc::clone(locked(&self.values)[0].get_or_insert_with(|| old.shared())))
     }
 
     /// The object after, parsed once for everybody who asks.
@@ -71,7 +71,7 @@ impl Change {
     pub fn new_value(&self) -> Option<Arc<Value>> {
         self.new
             .as_ref()
-            .map(|new| Arc::clone(locked(&self.values)[1].get_or_insert_with(|| Arc::new(new.value()))))
+            .map(|new| Arc::clone(locked(&self.values)[1].get_or_insert_with(|| new.shared())))
     }
 }
 

@@ -10,6 +10,7 @@ mod horizon;
 mod hub;
 mod key;
 mod past;
+mod recent;
 mod state;
 mod stored;
 

@@ -8,6 +8,7 @@ use super::horizon;
 use super::hub::{Change, Hub, Interest, Overflow, Queue, Subscription};
 use super::key::{Key, namespace_order};
 use super::past::needed;
+use super::recent::Recent;
 use super::stored::{Draft, Stored};
 
 /// The objects. Clones share them.
@@ -30,6 +31,7 @@ pub(super) struct State {
     pub(super) watchable: u64,
     /// Who may be shown less than everything.
     pub(super) horizons: Vec<Weak<horizon::Inner>>,
+    recent: Recent,
 }
 
 #[derive(Debug, Default)]
@@ -60,6 +62,7 @@ impl Store {
             hub: Hub::default(),
             watchable: 0,
             horizons: Vec::new(),
+            recent: Recent::default(),
         };
         Self(Arc::new(Inner {
             state: Mutex::new(state),
@@ -306,7 +309,9 @@ impl State {
 
     fn write(&mut self, draft: Draft, old: Option<Arc<Stored>>) -> Arc<Stored> {
         self.revision += 1;
-        let stored = Arc::new(draft.seal(self.revision));
+        let (stored, value) = draft.seal(self.revision);
+        self.recent.keep(value, stored.json.len());
+        let stored = Arc::new(stored);
         let key = &stored.key;
         let table = self.tables.entry(Arc::clone(&key.resource)).or_default();
         table.changed_at = self.revision;

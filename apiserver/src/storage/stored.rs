@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -12,6 +12,7 @@ type Text = Box<str>;
 #[derive(Debug)]
 pub struct Draft {
     key: Key,
+    object: Value,
     encoded: Encoded,
     uid: Text,
     labels: Box<[(Text, Text)]>,
@@ -26,7 +27,7 @@ impl Draft {
     /// `fields` are the values of its selectable fields apart from name and namespace; `schema` says which state of
     /// its definition the object was shaped by (0 for built-in kinds).
     #[must_use]
-    pub fn new(key: Key, object: &Value, fields: Vec<(Arc<str>, String)>, schema: u64) -> Self {
+    pub fn new(key: Key, object: Value, fields: Vec<(Arc<str>, String)>, schema: u64) -> Self {
         let metadata = &object["metadata"];
         let mut labels: Vec<(Text, Text)> = metadata["labels"]
             .as_object()
@@ -37,12 +38,13 @@ impl Draft {
         labels.sort_unstable();
         Self {
             key,
-            encoded: encode(object, if schema == 0 { Layout::Declared } else { Layout::Sorted }),
+            encoded: encode(&object, if schema == 0 { Layout::Declared } else { Layout::Sorted }),
             uid: metadata["uid"].as_str().unwrap_or_default().into(),
             labels: labels.into(),
             fields: fields.into_iter().map(|(name, value)| (name, value.into())).collect(),
             schema,
             linked: !metadata["ownerReferences"].is_null() || !metadata["deletionTimestamp"].is_null(),
+            object,
         }
     }
 
@@ -52,19 +54,23 @@ impl Draft {
         &self.key
     }
 
-    pub(super) fn seal(self, revision: u64) -> Stored {
-        let Encoded {
-            mut text,
-            version_at,
-            head,
-        } = self.encoded;
+    /// The stored object, and its value: whoever keeps that saves the next reader the parsing.
+    pub(super) fn seal(self, revision: u64) -> (Stored, Arc<Value>) {
+        let Encoded { text, version_at, head } = self.encoded;
         let digits = revision.to_string();
-        text.splice(version_at..version_at, digits.bytes());
-        text.shrink_to_fit();
-        Stored {
+        let mut json = Vec::with_capacity(text.len() + digits.len());
+        json.extend_from_slice(&text[..version_at]);
+        json.extend_from_slice(digits.as_bytes());
+        json.extend_from_slice(&text[version_at..]);
+        let mut object = self.object;
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert("resourceVersion".to_owned(), digits.into());
+        }
+        let object = Arc::new(object);
+        let stored = Stored {
             key: self.key,
             revision,
-            json: text.into(),
+            json: json.into(),
             uid: self.uid,
             labels: self.labels,
             fields: self.fields,
@@ -72,12 +78,14 @@ impl Draft {
             linked: self.linked,
             head,
             version_at,
-        }
+            parsed: Mutex::new(Arc::downgrade(&object)),
+        };
+        (stored, object)
     }
 }
 
 /// One version of an object, as it goes over the wire.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Stored {
     /// What it is stored under.
     pub key: Key,
@@ -97,6 +105,8 @@ pub struct Stored {
     pub linked: bool,
     head: usize,
     version_at: usize,
+    /// The value while anybody holds it.
+    parsed: Mutex<Weak<Value>>,
 }
 
 impl Stored {
@@ -106,6 +116,18 @@ impl Stored {
     #[must_use]
     pub fn value(&self) -> Value {
         serde_json::from_slice(&self.json).unwrap_or_default()
+    }
+
+    /// The object as a value, shared with everybody who holds it at the same time.
+    #[must_use]
+    pub fn shared(&self) -> Arc<Value> {
+        let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = parsed.upgrade() {
+            return value;
+        }
+        let value = Arc::new(self.value());
+        *parsed = Arc::downgrade(&value);
+        value
     }
 
     /// The value of a label.
@@ -164,12 +186,12 @@ mod tests {
             "apiVersion": "v1",
             "metadata": { "name": "a", "namespace": "x", "resourceVersion": "7", "labels": { "a": "b", "c": "d" } },
         });
-        Draft::new(Key::new("configmaps", "x", "a"), &object, Vec::new(), 0)
+        Draft::new(Key::new("configmaps", "x", "a"), object, Vec::new(), 0)
     }
 
     #[test]
     fn the_revision_becomes_the_resource_version() {
-        let stored = draft().seal(41);
+        let stored = draft().seal(41).0;
         assert_eq!(stored.value()["metadata"]["resourceVersion"], "41");
         assert_eq!(stored.value()["data"]["resourceVersion"], "1");
         assert!(
@@ -181,7 +203,7 @@ mod tests {
 
     #[test]
     fn another_revision_replaces_only_the_resource_version() {
-        let stored = draft().seal(99);
+        let stored = draft().seal(99).0;
         let moved: Value = serde_json::from_slice(&stored.json_at(100)).unwrap();
         let mut expected = stored.value();
         expected["metadata"]["resourceVersion"] = "100".into();
@@ -189,8 +211,19 @@ mod tests {
     }
 
     #[test]
+    fn the_value_is_shared_while_somebody_holds_it_and_equals_the_text() {
+        let (stored, object) = draft().seal(7);
+        assert!(Arc::ptr_eq(&stored.shared(), &object));
+        assert_eq!(*object, stored.value());
+        drop(object);
+        let again = stored.shared();
+        assert_eq!(*again, stored.value());
+        assert!(Arc::ptr_eq(&stored.shared(), &again));
+    }
+
+    #[test]
     fn labels_and_fields_are_readable_without_parsing() {
-        let stored = draft().seal(2);
+        let stored = draft().seal(2).0;
         assert_eq!(stored.label("c"), Some("d"));
         assert_eq!(stored.label("x"), None);
         assert_eq!(stored.field("metadata.name"), "a");

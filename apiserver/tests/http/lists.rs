@@ -1,3 +1,6 @@
+use std::io::Read;
+
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use crate::client::{CONFIG_MAPS, Client, MERGE, config_map};
@@ -93,4 +96,27 @@ async fn a_large_list_is_one_valid_document() {
     assert!(list.text.len() > 300_000);
     assert_eq!(names(&list.body).len(), 40);
     assert!(list.body["items"][0]["kind"].is_null());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_list_is_the_same_compressed_and_plain() {
+    let client = Client::new();
+    for index in 0..60 {
+        let filler = format!("{index}").repeat(3000);
+        client
+            .config_map(&format!("long-{index}"), json!({ "k": filler }))
+            .await;
+    }
+    let plain = client.get(CONFIG_MAPS).await;
+    let mut request = Client::request("GET", CONFIG_MAPS, "", &Value::Null);
+    request.headers_mut().insert("Accept-Encoding", "gzip".parse().unwrap());
+    let response = client.open(request).await;
+    assert_eq!(response.headers()["Content-Encoding"], "gzip");
+    let packed = response.into_body().collect().await.unwrap().to_bytes();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&*packed)
+        .read_to_string(&mut text)
+        .unwrap();
+    assert!(plain.text.len() > 200_000 && packed.len() < plain.text.len() / 10);
+    assert_eq!(text, plain.text);
 }

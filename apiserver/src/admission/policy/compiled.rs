@@ -7,8 +7,6 @@ use serde_json::Value;
 use crate::cel::Program;
 use crate::storage::Store;
 
-const GROUP: &str = "admissionregistration.k8s.io";
-
 /// An expression that parsed, or what the compiler said.
 pub(super) type Parsed = Result<Program, String>;
 
@@ -56,30 +54,28 @@ impl Policies {
     pub(super) fn validating(&self, store: &Store) -> Arc<[Policy]> {
         self.validating.get(
             store,
-            "validatingadmissionpolicies",
-            "validatingadmissionpolicybindings",
+            "validatingadmissionpolicies.admissionregistration.k8s.io",
+            "validatingadmissionpolicybindings.admissionregistration.k8s.io",
         )
     }
 
     pub(super) fn mutating(&self, store: &Store) -> Arc<[Policy]> {
-        self.mutating
-            .get(store, "mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
+        self.mutating.get(
+            store,
+            "mutatingadmissionpolicies.admissionregistration.k8s.io",
+            "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+        )
     }
 }
 
 impl Cached {
     fn get(&self, store: &Store, policies: &str, bindings: &str) -> Arc<[Policy]> {
-        let (policies, bindings) = (format!("{policies}.{GROUP}"), format!("{bindings}.{GROUP}"));
-        let now = [store.changed_at(&policies), store.changed_at(&bindings)];
+        let now = [store.changed_at(policies), store.changed_at(bindings)];
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.0 != now {
-            let bindings: Vec<Value> = store
-                .list(&bindings, None)
-                .iter()
-                .map(|stored| stored.value())
-                .collect();
+            let bindings: Vec<Value> = store.list(bindings, None).iter().map(|stored| stored.value()).collect();
             let policies = store
-                .list(&policies, None)
+                .list(policies, None)
                 .into_iter()
                 .map(|stored| read(&stored.value(), &bindings));
             // A policy without a binding does nothing.
