@@ -164,10 +164,10 @@ pub fn server_side(
         }
     });
     let Applied { object, mut entries } = applied.map_err(|conflicts| conflict(&conflicts))?;
-    if let Some(own) = entries.iter_mut().find(|e| e.is(&applier)) {
-        if object.is_some() {
-            own.time = Some(manager.time.to_owned());
-        }
+    if object.is_some()
+        && let Some(own) = entries.iter_mut().find(|e| e.is(&applier))
+    {
+        own.time = Some(manager.time.to_owned());
     }
     entries.retain(|e| !e.fields.is_empty());
     let mut object = object.unwrap_or_else(|| live.clone());

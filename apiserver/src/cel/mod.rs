@@ -6,6 +6,7 @@
 mod authorizer;
 mod builtin;
 mod cost;
+mod depth;
 mod fault;
 mod result;
 mod rewrite;
@@ -62,6 +63,7 @@ pub struct Program {
     text: String,
     expression: Expression,
     result: Option<String>,
+    depth: usize,
 }
 
 impl Program {
@@ -78,14 +80,21 @@ impl Program {
                 &format!("expression is longer than {} bytes", text::LONGEST),
             ));
         }
-        let parser = Parser::new().enable_optional_syntax(true);
-        let parsed = parser.parse(text).map_err(|errors| text::syntax(text, &errors))?;
-        let result = result::of(&parsed);
-        let expression = rewrite::optional_selects(rewrite::structs_to_maps(&parsed));
-        Ok(Self {
-            text: text.to_owned(),
-            expression,
-            result,
+        let depth = depth::of(text);
+        if depth > depth::DEEPEST {
+            return Err(text::error(text, 0, "expression is nested too deeply"));
+        }
+        depth::with_stack(|| {
+            let parser = Parser::new().enable_optional_syntax(true);
+            let parsed = parser.parse(text).map_err(|errors| text::syntax(text, &errors))?;
+            let result = result::of(&parsed);
+            let expression = rewrite::optional_selects(rewrite::structs_to_maps(&parsed));
+            Ok(Self {
+                text: text.to_owned(),
+                expression,
+                result,
+                depth,
+            })
         })
     }
 
@@ -185,7 +194,13 @@ impl Program {
         for (name, value) in &variables.0 {
             context.add_variable_from_value(name.clone(), value.clone());
         }
-        CelValue::resolve(&self.expression, &context).map_err(|error| fault::words(&error, &self.expression))
+        let resolve =
+            || CelValue::resolve(&self.expression, &context).map_err(|error| fault::words(&error, &self.expression));
+        if self.depth > depth::ORDINARY {
+            depth::with_stack(resolve)
+        } else {
+            resolve()
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::pin;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::request::Parts;
@@ -14,6 +15,10 @@ use crate::error::ApiError;
 
 /// The largest body that is read, as the real server's `--max-resource-write-bytes`.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
+/// The most memory that is set aside for a body before it comes.
+const FIRST_CAPACITY: usize = 64 * 1024;
+/// How long a client may take to send a body, as the real server's `--request-timeout`.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Incoming {
     pub(crate) method: Method,
@@ -44,7 +49,9 @@ impl Incoming {
             },
             body,
         ) = request.into_parts();
-        let body = collect(body, &headers).await;
+        let body = tokio::time::timeout(PATIENCE, collect(body, &headers))
+            .await
+            .unwrap_or_else(|_| Err(too_slow()));
         let query_text = uri.query().unwrap_or_default().to_owned();
         Self {
             method,
@@ -121,7 +128,8 @@ where
         return Err(too_large());
     }
     let mut body = pin!(body);
-    let mut collected = BytesMut::with_capacity(announced.unwrap_or_default());
+    // What is announced need not come: memory grows with what is there.
+    let mut collected = BytesMut::with_capacity(announced.unwrap_or_default().min(FIRST_CAPACITY));
     while let Some(frame) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
         let frame = frame.map_err(|error| ApiError::bad_request(format!("the body broke off: {error}")))?;
         if let Ok(mut data) = frame.into_data() {
@@ -137,6 +145,11 @@ where
         }
     }
     Ok(collected.freeze())
+}
+
+fn too_slow() -> ApiError {
+    let why = format!("the body did not come within {} s; send it at once", PATIENCE.as_secs());
+    ApiError::new(408, "Timeout", why)
 }
 
 fn too_large() -> ApiError {

@@ -28,10 +28,14 @@ pub(crate) enum Twice {
     Replace,
 }
 
+/// How deep values may be nested in a body. What the server adds (managedFields mirror an object some levels down) must
+/// stay within the 128 levels that parsers take without being asked.
+pub(crate) const MOST_LEVELS: usize = 100;
+
 /// Parses a whole body.
 ///
 /// # Errors
-/// In serde_json's words; nesting deeper than 128 levels is an error.
+/// In serde_json's words; nesting deeper than [`MOST_LEVELS`] is an error.
 pub(crate) fn parse(body: &[u8], twice: Twice) -> Result<Parsed, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let parsed = collect::<Key, _>(&mut deserializer, twice)?;
@@ -48,6 +52,7 @@ where
     let duplicates = RefCell::new(Vec::new());
     let seed = Node::<K> {
         path: &Path::Root,
+        level: 0,
         duplicates: &duplicates,
         twice,
         keys: PhantomData,
@@ -114,9 +119,20 @@ impl fmt::Display for Path<'_> {
 
 struct Node<'a, K> {
     path: &'a Path<'a>,
+    level: usize,
     duplicates: &'a RefCell<Vec<String>>,
     twice: Twice,
     keys: PhantomData<K>,
+}
+
+impl<K> Node<'_, K> {
+    fn check_level<E: Error>(&self) -> Result<(), E> {
+        if self.level < MOST_LEVELS {
+            Ok(())
+        } else {
+            Err(E::custom("exceeded max depth"))
+        }
+    }
 }
 
 impl<'de, K: EntryKey<'de>> DeserializeSeed<'de> for Node<'_, K> {
@@ -173,11 +189,13 @@ impl<'de, K: EntryKey<'de>> Visitor<'de> for Node<'_, K> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        self.check_level()?;
         let mut items = Vec::new();
         loop {
             let path = Path::Index(self.path, items.len());
             let seed = Node::<K> {
                 path: &path,
+                level: self.level + 1,
                 duplicates: self.duplicates,
                 twice: self.twice,
                 keys: PhantomData,
@@ -190,12 +208,14 @@ impl<'de, K: EntryKey<'de>> Visitor<'de> for Node<'_, K> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        self.check_level()?;
         let mut map = Map::new();
         while let Some(entry) = entries.next_key::<K>()? {
             let (complain, key) = entry.split();
             let path = Path::Key(self.path, &key);
             let seed = Node::<K> {
                 path: &path,
+                level: self.level + 1,
                 duplicates: self.duplicates,
                 twice: self.twice,
                 keys: PhantomData,

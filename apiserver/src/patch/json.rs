@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
+use crate::http::json::MOST_LEVELS;
 use crate::schema::go;
 
 /// The most operations that one patch may hold.
@@ -15,10 +16,42 @@ const MOST_OPERATIONS: usize = 10_000;
 /// # Errors
 /// 400 when the patch is not a list of operations, 413 when it holds more than 10 000, 422 when one does not apply.
 pub fn json(target: &mut Value, patch: &Value) -> Result<(), ApiError> {
+    let mut work = Work(MOST_WORK);
     for operation in decode(patch)? {
-        apply(target, operation).ok_or_else(rejected)?;
+        apply(target, operation, &mut work).ok_or_else(rejected)?;
     }
     Ok(())
+}
+
+/// How many values the operations of one patch may copy and move together, each with all below it.
+const MOST_WORK: usize = 1_000_000;
+
+/// What a patch may still do. Copies can double an object with each operation, and moves wrap it level by level.
+struct Work(usize);
+
+impl Work {
+    /// Whether `value` may go to `path`.
+    fn allows(&mut self, path: &str, value: &Value) -> Option<()> {
+        self.spend(value, path.matches('/').count())
+    }
+
+    fn spend(&mut self, value: &Value, level: usize) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        if level > MOST_LEVELS {
+            return None;
+        }
+        match value {
+            Value::Array(items) => items.iter().try_for_each(|item| self.spend(item, level + 1)),
+            Value::Object(map) => map.values().try_for_each(|value| self.spend(value, level + 1)),
+            _ => Some(()),
+        }
+    }
+
+    /// Whether items of a list may be shifted: thirty-two cost as much as one value.
+    fn shift(&mut self, items: usize) -> Option<()> {
+        self.0 = self.0.checked_sub(items / 32)?;
+        Some(())
+    }
 }
 
 fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, ApiError> {
@@ -55,13 +88,13 @@ fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, ApiError> {
     Ok(decoded)
 }
 
-fn apply(target: &mut Value, operation: &Map<String, Value>) -> Option<()> {
+fn apply(target: &mut Value, operation: &Map<String, Value>, work: &mut Work) -> Option<()> {
     let text = |name: &str| operation.get(name).and_then(Value::as_str);
     let value = || operation.get("value").cloned().unwrap_or(Value::Null);
     let path = text("path")?;
     match text("op")? {
-        "add" => add(target, path, value()),
-        "remove" => remove(target, path).map(|_| ()),
+        "add" => add(target, path, value(), work),
+        "remove" => remove(target, path, work).map(|_| ()),
         "replace" if path.is_empty() => {
             *target = operation
                 .get("value")
@@ -70,6 +103,7 @@ fn apply(target: &mut Value, operation: &Map<String, Value>) -> Option<()> {
             Some(())
         }
         "replace" => {
+            work.allows(path, operation.get("value").unwrap_or(&Value::Null))?;
             let (container, key) = find(target, path)?;
             match container {
                 Value::Object(map) => {
@@ -84,13 +118,15 @@ fn apply(target: &mut Value, operation: &Map<String, Value>) -> Option<()> {
             Some(())
         }
         "move" => {
-            let moved = remove(target, text("from")?)?;
-            add(target, path, moved)
+            let moved = remove(target, text("from")?, work)?;
+            add(target, path, moved, work)
         }
         "copy" => {
             let (container, key) = find(target, text("from")?)?;
-            let copied = get(container, &key)?.cloned().unwrap_or(Value::Null);
-            add(target, path, copied)
+            let copied = get(container, &key)?.unwrap_or(&Value::Null);
+            work.allows(path, copied)?;
+            let copied = copied.clone();
+            add(target, path, copied, work)
         }
         "test" => {
             let expected = operation.get("value").unwrap_or(&Value::Null);
@@ -105,7 +141,8 @@ fn apply(target: &mut Value, operation: &Map<String, Value>) -> Option<()> {
     }
 }
 
-fn add(target: &mut Value, path: &str, value: Value) -> Option<()> {
+fn add(target: &mut Value, path: &str, value: Value, work: &mut Work) -> Option<()> {
+    work.allows(path, &value)?;
     let (container, key) = find(target, path)?;
     match container {
         Value::Object(map) => {
@@ -115,6 +152,7 @@ fn add(target: &mut Value, path: &str, value: Value) -> Option<()> {
         Value::Array(items) => {
             // One past the end is a place to insert at, so negative indexes count from there.
             let index = existing_index(items.len() + 1, &key)?;
+            work.shift(items.len() - index)?;
             items.insert(index, value);
         }
         _ => return None,
@@ -122,12 +160,13 @@ fn add(target: &mut Value, path: &str, value: Value) -> Option<()> {
     Some(())
 }
 
-fn remove(target: &mut Value, path: &str) -> Option<Value> {
+fn remove(target: &mut Value, path: &str, work: &mut Work) -> Option<Value> {
     let (container, key) = find(target, path)?;
     match container {
         Value::Object(map) => map.remove(&key),
         Value::Array(items) => {
             let index = existing_index(items.len(), &key)?;
+            work.shift(items.len() - index)?;
             Some(items.remove(index))
         }
         _ => None,

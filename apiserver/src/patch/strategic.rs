@@ -9,6 +9,8 @@ use crate::error::ApiError;
 use crate::schema::{Node, Schema, go};
 
 const DIRECTIVE: &str = "$patch";
+/// How often items of two lists are compared at most.
+const MOST_COMPARISONS: usize = 4_000_000;
 const RETAIN_KEYS: &str = "$retainKeys";
 const ORDER: &str = "$setElementOrder/";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
@@ -111,6 +113,7 @@ fn merge_ordered_lists<'p>(
             done.push(key);
         }
         let before = target.get(key).and_then(Value::as_array).cloned();
+        bounded(before.as_ref().map_or(0, Vec::len), order.len())?;
         let merged = match (before.clone(), change) {
             (Some(before), Some(change)) => merge_list(child, before, change)?,
             (Some(before), None) => before,
@@ -148,11 +151,24 @@ fn check_order(change: &[Value], order: &[Value], merge_key: Option<&str>) -> Re
     )))
 }
 
+/// Lists are merged by looking for each item of one in the other, which only short ones can afford.
+fn bounded(target: usize, patch: usize) -> Result<(), ApiError> {
+    let all = target.saturating_add(patch);
+    if all.saturating_mul(all) <= MOST_COMPARISONS {
+        return Ok(());
+    }
+    let message = format!(
+        "Request entity too large: a list of {target} items cannot be merged with one of {patch}; replace it instead"
+    );
+    Err(ApiError::new(413, "RequestEntityTooLarge", message))
+}
+
 fn delete_from(target: &mut Fields, list: &str, gone: &Value) -> Result<(), ApiError> {
     let Value::Array(gone) = gone else {
         return Err(ApiError::bad_request("invalid patch format of primitive list"));
     };
     if let Some(Value::Array(items)) = target.get_mut(list) {
+        bounded(items.len(), gone.len())?;
         items.retain(|item| !gone.contains(item));
     }
     Ok(())
@@ -162,6 +178,7 @@ fn merge_list(node: Option<&Node>, target: Vec<Value>, patch: &[Value]) -> Resul
     if !node.is_some_and(|n| n.patch_merge) {
         return Ok(patch.to_vec());
     }
+    bounded(target.len(), patch.len())?;
     if target.iter().chain(patch).any(Value::is_array) {
         let mut error = ApiError::new(422, "Invalid", "lists of lists are not supported");
         error.details = Some(Box::new(Value::Object(Map::new())));
@@ -225,7 +242,7 @@ fn in_order(merged: Vec<Value>, order: &[Value], before: &[Value], merge_key: Op
     let place = |list: &[Value], item: &Value| list.iter().position(|other| matches(other, item, merge_key));
     let (mut named, others): (Vec<Value>, Vec<Value>) =
         merged.into_iter().partition(|item| place(order, item).is_some());
-    named.sort_by_key(|item| place(order, item));
+    named.sort_by_cached_key(|item| place(order, item));
     let mut result = Vec::with_capacity(named.len() + others.len());
     let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
     loop {

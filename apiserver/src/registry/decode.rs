@@ -182,6 +182,12 @@ fn check_kind(scope: &Scope, object: &mut Value, body: &[u8]) -> Result<(), ApiE
                 )));
             }
         }
+        if custom {
+            let word = if field == "kind" { "Kind" } else { field };
+            return Err(ApiError::bad_request(format!(
+                "Object '{word}' is missing in '{shown}'"
+            )));
+        }
         let value = if field == "kind" {
             resource.kind.clone()
         } else {

@@ -3,6 +3,9 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use base64::Engine;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use regex::Regex;
 
 /// Whether `text` has the format `name`.
@@ -216,8 +219,15 @@ fn is_label(text: &str) -> bool {
     text.len() <= 63 && matches(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", text)
 }
 
-fn matches(pattern: &str, text: &str) -> bool {
-    Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+fn matches(pattern: &'static str, text: &str) -> bool {
+    static COMPILED: Mutex<BTreeMap<&str, Option<Regex>>> = Mutex::new(BTreeMap::new());
+    let regex = COMPILED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .entry(pattern)
+        .or_insert_with(|| Regex::new(pattern).ok())
+        .clone();
+    regex.is_some_and(|regex| regex.is_match(text))
 }
 
 #[cfg(test)]

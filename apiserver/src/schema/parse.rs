@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use regex::Regex;
+use regex::RegexBuilder;
 use serde_json::{Map, Value};
 
 use super::data::{self, Definition};
@@ -14,7 +14,7 @@ const REFERENCE: &str = "#/components/schemas/";
 /// A recorded definition as a node.
 pub(super) fn definition(definition: &'static Definition) -> Node {
     let schema: Value = serde_json::from_str(definition.json).unwrap_or_default();
-    let mut node = node(&schema, false);
+    let mut node = node(&schema, Context::default());
     let short = definition.name.rsplit('.').next().unwrap_or(definition.name);
     node.name = Some(short);
     match short {
@@ -30,7 +30,7 @@ pub(super) fn definition(definition: &'static Definition) -> Node {
 
 /// The root of a custom kind: what every object has (`apiVersion`, `kind`, `metadata`) is typed as for built-in kinds.
 pub(super) fn structural_root(schema: &Value) -> Node {
-    let mut root = node(schema, false);
+    let mut root = node(schema, Context::of(schema));
     root.embedded = true;
     complete_object(&mut root);
     root
@@ -38,10 +38,59 @@ pub(super) fn structural_root(schema: &Value) -> Node {
 
 /// A schema in the middle of an object.
 pub(super) fn part(schema: &Value) -> Node {
-    node(schema, false)
+    node(schema, Context::of(schema))
 }
 
-fn node(schema: &Value, inherited: bool) -> Node {
+/// How much memory the compiled patterns of one schema may take, and each of them.
+const PATTERNS: usize = 8 * 1024 * 1024;
+const PATTERN: usize = 1024 * 1024;
+
+/// What a part of a schema takes from the whole.
+#[derive(Clone, Copy)]
+struct Context {
+    /// Whether a node above keeps unknown fields.
+    preserving: bool,
+    /// How much memory one compiled pattern may take. A definition can hold a hundred thousand of them.
+    pattern: usize,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            preserving: false,
+            pattern: PATTERN,
+        }
+    }
+}
+
+impl Context {
+    fn of(schema: &Value) -> Self {
+        Self {
+            pattern: PATTERN.min(PATTERNS / patterns(schema).max(1)),
+            ..Self::default()
+        }
+    }
+
+    fn below(self) -> Self {
+        Self {
+            preserving: false,
+            ..self
+        }
+    }
+}
+
+/// How many patterns there are at most.
+fn patterns(schema: &Value) -> usize {
+    match schema {
+        Value::Object(map) => {
+            usize::from(map.get("pattern").is_some_and(Value::is_string)) + map.values().map(patterns).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(patterns).sum(),
+        _ => 0,
+    }
+}
+
+fn node(schema: &Value, mut context: Context) -> Node {
     let Some(schema) = schema.as_object() else {
         return Node {
             preserve_unknown: true,
@@ -49,7 +98,7 @@ fn node(schema: &Value, inherited: bool) -> Node {
         };
     };
     let preserve_unknown = flag(schema, "x-kubernetes-preserve-unknown-fields");
-    let inherited = inherited || preserve_unknown;
+    context.preserving |= preserve_unknown;
     let int_or_string = flag(schema, "x-kubernetes-int-or-string");
     let text = |key: &str| schema.get(key).and_then(Value::as_str);
     let kind = match text("type") {
@@ -73,7 +122,7 @@ fn node(schema: &Value, inherited: bool) -> Node {
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
-        .map(|p| property(p, inherited))
+        .map(|p| property(p, context))
         .collect();
     properties.sort_by(|a, b| a.name.cmp(&b.name));
     let mut node = Node {
@@ -81,10 +130,8 @@ fn node(schema: &Value, inherited: bool) -> Node {
         kind,
         format,
         properties: properties.into(),
-        additional: schema
-            .get("additionalProperties")
-            .and_then(|s| additional(s, inherited)),
-        items: schema.get("items").map(|s| reference(s, inherited)),
+        additional: schema.get("additionalProperties").and_then(|s| additional(s, context)),
+        items: schema.get("items").map(|s| reference(s, context)),
         list: list_type(schema),
         atomic_map: text("x-kubernetes-map-type") == Some("atomic"),
         patch_merge: text("x-kubernetes-patch-strategy").is_some_and(|s| s.contains("merge")),
@@ -96,9 +143,9 @@ fn node(schema: &Value, inherited: bool) -> Node {
         embedded: flag(schema, "x-kubernetes-embedded-resource"),
         metadata: None,
         default: schema.get("default").cloned(),
-        validations: validations(schema),
+        validations: validations(schema, context),
     };
-    node.deduced = inherited || (node.properties.is_empty() && node.additional.is_none());
+    node.deduced = context.preserving || (node.properties.is_empty() && node.additional.is_none());
     if node.embedded {
         complete_object(&mut node);
     }
@@ -139,10 +186,10 @@ fn complete_object(node: &mut Node) {
     node.properties = properties.into();
 }
 
-fn property((name, schema): (&String, &Value), inherited: bool) -> Property {
+fn property((name, schema): (&String, &Value), context: Context) -> Property {
     Property {
         name: name.as_str().into(),
-        node: reference(schema, inherited),
+        node: reference(schema, context),
         default: schema.get("default").cloned(),
         retain_keys: schema
             .get("x-kubernetes-patch-strategy")
@@ -152,24 +199,24 @@ fn property((name, schema): (&String, &Value), inherited: bool) -> Property {
 }
 
 /// A schema in place, or the definition that it names.
-fn reference(schema: &Value, inherited: bool) -> NodeRef {
+fn reference(schema: &Value, context: Context) -> NodeRef {
     let named = schema
         .get("$ref")
         .or_else(|| schema.pointer("/allOf/0/$ref"))
         .and_then(Value::as_str);
     named
         .and_then(|name| data::definition(name.strip_prefix(REFERENCE)?))
-        .map_or_else(|| NodeRef::Own(Arc::new(node(schema, inherited))), NodeRef::Builtin)
+        .map_or_else(|| NodeRef::Own(Arc::new(node(schema, context))), NodeRef::Builtin)
 }
 
-fn additional(schema: &Value, inherited: bool) -> Option<NodeRef> {
+fn additional(schema: &Value, context: Context) -> Option<NodeRef> {
     match schema {
         Value::Bool(false) => None,
         Value::Bool(true) => Some(NodeRef::Own(Arc::new(Node {
             preserve_unknown: true,
             ..Node::default()
         }))),
-        schema => Some(reference(schema, inherited)),
+        schema => Some(reference(schema, context)),
     }
 }
 
@@ -181,7 +228,7 @@ fn list_type(schema: &Map<String, Value>) -> ListType {
     }
 }
 
-fn validations(schema: &Map<String, Value>) -> Option<Box<Validations>> {
+fn validations(schema: &Map<String, Value>, context: Context) -> Option<Box<Validations>> {
     let number = |key: &str| schema.get(key).and_then(Value::as_f64);
     let count = |key: &str| schema.get(key).and_then(Value::as_f64).map(|n| n.max(0.0) as u64);
     let nodes = |key: &str| -> Vec<Node> {
@@ -191,16 +238,16 @@ fn validations(schema: &Map<String, Value>) -> Option<Box<Validations>> {
             .into_iter()
             .flatten()
             .filter(|s| s.get("$ref").is_none())
-            .map(|s| node(s, false))
+            .map(|s| node(s, context.below()))
             .collect()
     };
     let rules = Validations {
         enumeration: schema.get("enum").and_then(Value::as_array).cloned(),
         format: schema.get("format").and_then(Value::as_str).map(str::to_owned),
-        pattern: schema
-            .get("pattern")
-            .and_then(Value::as_str)
-            .map(|p| (p.to_owned(), Regex::new(p).ok())),
+        pattern: schema.get("pattern").and_then(Value::as_str).map(|p| {
+            let compiled = RegexBuilder::new(p).size_limit(context.pattern).build();
+            (p.to_owned(), compiled.ok())
+        }),
         min_length: count("minLength"),
         max_length: count("maxLength"),
         minimum: number("minimum").map(|n| (n, flag(schema, "exclusiveMinimum"))),
@@ -213,7 +260,7 @@ fn validations(schema: &Map<String, Value>) -> Option<Box<Validations>> {
         all_of: nodes("allOf"),
         any_of: nodes("anyOf"),
         one_of: nodes("oneOf"),
-        not: schema.get("not").map(|s| Box::new(node(s, false))),
+        not: schema.get("not").map(|s| Box::new(node(s, context.below()))),
         rules: schema
             .get("x-kubernetes-validations")
             .and_then(Value::as_array)

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 mod client;
+mod connections;
 mod faults;
+mod hostile;
 mod kinds;
 mod lists;
 mod log;
