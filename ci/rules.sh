@@ -17,9 +17,9 @@ say() {
 sources() { git ls-files -- "$@" | grep -v '^ui-tests/' || true; }
 
 # Modules that may allow unsafe code, each with its reason beside the `allow`.
-unsafe_allowed='^$'
+unsafe_allowed='^testkit/src/pinned/symbols\.rs$'
 say 'unsafe code may be allowed only in the modules that ci/rules.sh lists' < <(
-    sources '*.rs' | xargs grep -ln 'allow(unsafe_code)' 2>/dev/null | grep -Ev "$unsafe_allowed" || true
+    sources '*.rs' | xargs grep -ln 'allow(unsafe_code' 2>/dev/null | grep -Ev "$unsafe_allowed" || true
 )
 
 # One seed, one order: an unbiased select! draws its own randomness.

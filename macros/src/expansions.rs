@@ -477,3 +477,108 @@ fn a_schema_is_derived_by_kube_from_a_twin_with_fields() {
     "##]];
     expected.assert_eq(&pretty(crate::custom_resource::kube_schema(tokens)));
 }
+
+fn test(attr: &str, item: &str) -> String {
+    let tokens = |text: &str| text.parse::<TokenStream>().expect("the test's input is tokens");
+    pretty(crate::test::test(tokens(attr), &tokens(item)))
+}
+
+#[test]
+fn a_test_holds_the_function_and_hands_it_to_the_testkit() {
+    let expected = expect![[r#"
+        /// Says so.
+        #[should_panic(expected = "no")]
+        #[::core::prelude::v1::test]
+        pub(crate) fn it_works() {
+            pub(crate) async fn it_works(mut cluster: TestCluster) -> Result<()> {
+                body
+            }
+            ::kubewright_testkit::__private::Test::new(
+                    ::core::module_path!(),
+                    "it_works",
+                    ::core::option_env!("CARGO_PKG_NAME"),
+                )
+                .seed(7)
+                .repeat(3)
+                .latency(
+                    ::core::time::Duration::from_millis(1),
+                    ::core::time::Duration::from_millis(20),
+                )
+                .now("2026-03-01T12:00:00Z")
+                .timeout(::core::time::Duration::from_secs(7200))
+                .should_panic()
+                .run_with_cluster(it_works)
+        }
+        #[allow(unexpected_cfgs)]
+        const _: () = {
+            #[cfg(rust_analyzer)]
+            const _: () = {
+                fn __test(__k: ::kubewright_testkit::__private::TestKeys) {
+                    let _ = __k.seed;
+                    let _ = __k.repeat;
+                    let _ = __k.latency;
+                    let _ = __k.now;
+                    let _ = __k.timeout;
+                }
+            };
+        };
+    "#]];
+    expected.assert_eq(&test(
+        r#"seed = 7, repeat = 3, latency = "1ms..20ms", now = "2026-03-01T12:00:00Z", timeout = "2h""#,
+        "/// Says so. \n #[should_panic(expected = \"no\")] pub(crate) async fn it_works(mut cluster: TestCluster) -> Result<()> { body }",
+    ));
+}
+
+#[test]
+fn a_test_may_take_nothing_and_the_testkit_may_have_another_name() {
+    let expected = expect![[r##"
+        #[::core::prelude::v1::test]
+        fn it_works() {
+            async fn it_works() {}
+            my::testkit::__private::Test::new(
+                    ::core::module_path!(),
+                    "it_works",
+                    ::core::option_env!("CARGO_PKG_NAME"),
+                )
+                .latency(::core::time::Duration::ZERO, ::core::time::Duration::ZERO)
+                .run(it_works)
+        }
+        #[allow(unexpected_cfgs)]
+        const _: () = {
+            #[cfg(rust_analyzer)]
+            const _: () = {
+                fn __test(__k: my::testkit::__private::TestKeys) {
+                    let _ = __k.latency;
+                }
+            };
+        };
+    "##]];
+    expected.assert_eq(&test(
+        r#"latency = "none", crate = my::testkit"#,
+        "async fn it_works() {}",
+    ));
+}
+
+#[test]
+fn what_is_no_test_is_left_as_it_is() {
+    let expected = expect![[r##"
+        #[allow(dead_code)]
+        fn it_works(cluster: TestCluster) {}
+        #[allow(unexpected_cfgs)]
+        const _: () = {
+            #[cfg(rust_analyzer)]
+            const _: () = {
+                fn __test(__k: ::kubewright_testkit::__private::TestKeys) {
+                    let _ = __k.sed;
+                }
+            };
+        };
+        ::core::compile_error! {
+            "a test of a cluster awaits: write `async fn`"
+        }
+        ::core::compile_error! {
+            "there is no option `sed`: did you mean `seed`?"
+        }
+    "##]];
+    expected.assert_eq(&test("sed = 7", "fn it_works(cluster: TestCluster) {}"));
+}

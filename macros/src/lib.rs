@@ -1,4 +1,5 @@
-//! The attribute macros and derives of Kubewright. Use them through `kubewright`, which re-exports them.
+//! The attribute macros and derives of Kubewright. Use them through `kubewright`, which re-exports them;
+//! the attribute of tests through `kubewright_testkit`.
 
 mod args;
 mod controller;
@@ -8,6 +9,7 @@ mod diag;
 mod expansions;
 mod path;
 mod predicate;
+mod test;
 mod value;
 
 use proc_macro::TokenStream;
@@ -28,6 +30,12 @@ pub fn custom_resource(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(KubeSchema, attributes(x_kube, schemars, validate, kubewright))]
 pub fn kube_schema(input: TokenStream) -> TokenStream {
     custom_resource::kube_schema(input.into()).into()
+}
+
+#[doc = include_str!("../docs/test.md")]
+#[proc_macro_attribute]
+pub fn testkit_test(attr: TokenStream, item: TokenStream) -> TokenStream {
+    test::test(attr.into(), &item.into()).into()
 }
 
 /// Removes the item that a derive above it has read.

@@ -16,16 +16,16 @@ use kubewright::{Env, Kind, Manager, Object, ObjectKey};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::caller;
 use crate::failure;
 use crate::faults::{Effect, Fault, Faults};
+use crate::latency::{Latency, Network};
 use crate::operator::{Operator, OperatorBuilder};
 use crate::requests::Requests;
 use crate::story::{Role, Story};
-
-/// 2026-01-01T00:00:00Z: every test begins at the same moment unless it asks for another.
-const START: i64 = 1_767_225_600;
+use crate::{random, seeded};
 
 /// Configures a [`TestCluster`]; see each method for its default.
 #[derive(Clone)]
@@ -33,6 +33,8 @@ const START: i64 = 1_767_225_600;
 pub struct Builder {
     seed: u64,
     now: Timestamp,
+    latency: Latency,
+    real_time: bool,
     simulate: Simulate,
     history: Option<usize>,
     definitions: Vec<Value>,
@@ -44,10 +46,13 @@ type Inject = Arc<dyn Fn(&TestCluster) + Send + Sync>;
 
 impl Default for Builder {
     fn default() -> Self {
-        let seed = std::env::var("KUBEWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok());
+        let run = seeded::current();
+        let environment = || seeded::seed_of_environment().unwrap_or(seeded::DEFAULT_SEED);
         Self {
-            seed: seed.unwrap_or(1),
-            now: Timestamp::from_second(START).unwrap_or(Timestamp::UNIX_EPOCH),
+            seed: run.as_ref().map_or_else(environment, |run| run.seed),
+            now: run.as_ref().map_or_else(seeded::start, |run| run.now()),
+            latency: run.as_ref().map(|run| run.latency).unwrap_or_default(),
+            real_time: false,
             simulate: Simulate::Full,
             history: None,
             definitions: Vec::new(),
@@ -57,15 +62,24 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// What all randomness follows from: names, uids, jitter. Default: `KUBEWRIGHT_SEED` of the environment, else 1.
+    /// What all randomness follows from: names, uids, jitter, latency. Default: the test's seed; outside of
+    /// `#[kubewright_testkit::test]` that is `KUBEWRIGHT_SEED` of the environment, else 1.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The wall-clock time at the start. Default: the first of January 2026, midnight UTC.
+    /// The wall-clock time at the start. Default: the test's time now, which begins at midnight UTC of the first of
+    /// January 2026.
     pub fn now(mut self, now: Timestamp) -> Self {
         self.now = now;
+        self
+    }
+
+    /// How long requests, answers and events are on their way. Default: what the test's attribute says, or else
+    /// [`Latency::default`].
+    pub fn latency(mut self, latency: Latency) -> Self {
+        self.latency = latency;
         self
     }
 
@@ -115,13 +129,27 @@ impl Builder {
         self
     }
 
+    /// Runs on the machine's time, for a test that must use a real socket, such as one that asks the operator's own
+    /// HTTP server. Nothing in it has an order that could be had again, and its waits are real. Default: refused.
+    pub fn real_time(mut self) -> Self {
+        self.real_time = true;
+        self
+    }
+
     /// Starts the cluster: RBAC, OwnerReferencesPermissionEnforcement and every cluster's controllers are on.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime, and when the server refuses a definition.
+    /// Outside a tokio runtime; where tokio's clock runs by itself, since the order of things would be the machine's;
+    /// and when the server refuses a definition.
     #[must_use]
     pub fn start(self) -> TestCluster {
+        assert!(
+            self.real_time || is_paused(),
+            "a TestCluster needs paused time, and this runtime's clock runs: put `#[kubewright_testkit::test]` on the \
+             test (or build the runtime with `start_paused(true)`); where the test must use real sockets, write \
+             `TestCluster::builder().real_time()`"
+        );
         let mut server = ApiServer::builder()
             .clock(Clock::new(self.now, self.seed))
             .simulate(self.simulate)
@@ -135,7 +163,7 @@ impl Builder {
         for definition in self.definitions {
             define(&server, definition);
         }
-        let env = Env::seeded(self.now, self.seed);
+        let env = Env::seeded(self.now, random::seed_of(self.seed, "the operators"));
         let story = Story::new(env.clone());
         story.introduce(caller::TEST, Role::Test);
         server.observe(story.of_server());
@@ -145,13 +173,19 @@ impl Builder {
             let server = server.clone();
             async move { server.run_controllers().await }
         });
-        let client = caller::client(&server, &server.admin_token(), caller::TEST);
+        if let Some(run) = seeded::current() {
+            let story = story.clone();
+            run.add_story(move || story.to_string());
+        }
+        let network = Network::new(self.seed, self.latency);
+        let client = caller::client(&network, &server, &server.admin_token(), caller::TEST);
         let cluster = TestCluster(Arc::new(Inner {
             faults,
             env,
             installer: Installer::new(server.clone(), client.clone(), "kubectl"),
             story,
             operators: Mutex::default(),
+            network,
             server,
             client,
             controllers,
@@ -175,6 +209,7 @@ struct Inner {
     installer: Installer,
     story: Story,
     operators: Mutex<Vec<Known>>,
+    network: Network,
     controllers: JoinHandle<()>,
 }
 
@@ -225,7 +260,8 @@ impl TestCluster {
     #[must_use]
     pub fn client_named(&self, name: &str) -> kube::Client {
         self.0.story.introduce(name, Role::Replica);
-        caller::client(&self.0.server, &self.0.server.admin_token(), name)
+        let Inner { server, network, .. } = &*self.0;
+        caller::client(network, server, &server.admin_token(), name)
     }
 
     /// A client of another user; RBAC decides what it may do. The story calls it by the user's name, less what stands
@@ -237,7 +273,8 @@ impl TestCluster {
         self.0
             .story
             .introduce(name, if account.is_some() { Role::Replica } else { Role::Actor });
-        caller::client(&self.0.server, &self.0.server.user_token(user, groups), name)
+        let Inner { server, network, .. } = &*self.0;
+        caller::client(network, server, &server.user_token(user, groups), name)
     }
 
     /// The server, for what has no helper here.
@@ -401,6 +438,11 @@ impl TestCluster {
         &self.0.story
     }
 
+    /// What lies between clients and the server.
+    pub(crate) fn network(&self) -> &Network {
+        &self.0.network
+    }
+
     async fn send<K: Object, T: DeserializeOwned>(
         &self,
         method: Method,
@@ -424,11 +466,19 @@ impl std::fmt::Debug for Builder {
         f.debug_struct("Builder")
             .field("seed", &self.seed)
             .field("now", &self.now)
+            .field("latency", &self.latency)
             .field("simulate", &self.simulate)
             .field("history", &self.history)
             .field("faults", &self.faults.len())
-            .finish()
+            .finish_non_exhaustive()
     }
+}
+
+/// Whether tokio's clock stands still while anything runs. It cannot be asked, but it can be looked at: a clock that
+/// runs moves within far fewer looks than these.
+fn is_paused() -> bool {
+    let first = Instant::now();
+    (0..1000).all(|_| Instant::now() == first)
 }
 
 impl Drop for Inner {

@@ -33,9 +33,13 @@ mod diff;
 mod failure;
 mod faults;
 mod kubectl;
+mod latency;
 mod link;
 mod operator;
+mod pinned;
+mod random;
 mod requests;
+mod seeded;
 mod story;
 mod wait;
 mod workloads;
@@ -45,6 +49,7 @@ pub mod oracles;
 pub use actor::Actor;
 pub use cluster::{Builder, TestCluster};
 pub use faults::{Delay, Events, Fault, FaultHandle, OnRequest, OnWatch, RemovedKind, Verb, Withdrawn};
+pub use latency::Latency;
 pub use link::Crash;
 pub use operator::{Operator, OperatorBuilder};
 pub use oracles::{Snapshot, Violation};
@@ -52,9 +57,17 @@ pub use requests::Requests;
 pub use story::{Effect, Entry, EventSeen, Excerpt, RequestMade, Story, What};
 pub use workloads::Workloads;
 
+pub use kubewright_macros::testkit_test as test;
+
 pub use kubewright::dev::apiserver;
 pub use kubewright::dev::apiserver::http::log::RequestRecord;
 pub use kubewright::dev::apiserver::server::{ApiServer, Simulate};
+
+/// What the attribute's expansion names. No promise is made about anything here.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::seeded::{Outcome, Test, TestKeys};
+}
 
 /// The snippets of the guide, compiled and run.
 #[cfg(doctest)]

@@ -96,7 +96,8 @@ impl OperatorBuilder {
         let user = format!("system:serviceaccount:{NAMESPACE}:{name}");
         let gate = Gate::new();
         let wire = Wire::new(gate.clone(), self.crash, self.cluster.story().clone());
-        let link = Link::new(caller::named(server, &token, &self.replica), wire.clone());
+        let transport = caller::named(self.cluster.network(), server, &token, &self.replica);
+        let link = Link::new(transport, wire.clone());
         let client = kube::Client::new(link, NAMESPACE);
         let stop = Shutdown::new();
         let election = self.options.leader_election.as_ref();

@@ -51,4 +51,7 @@ mod documentation {
 
     #[doc = include_str!("../../docs/from-controller-runtime.md")]
     struct FromControllerRuntime;
+
+    #[doc = include_str!("../../macros/docs/test.md")]
+    struct Test;
 }

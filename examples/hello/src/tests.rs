@@ -1,6 +1,6 @@
 use super::*;
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_greeting_gets_its_config_map() {
     let cluster = kubewright_testkit::TestCluster::start();
     cluster.run(manager()).await;

@@ -177,6 +177,25 @@ pub(crate) fn positive(tokens: TokenStream, example: &str, diag: &mut Diag) -> O
     }
 }
 
+/// A whole number of 64 bits, or the path of a constant.
+pub(crate) fn whole(tokens: TokenStream, example: &str, diag: &mut Diag) -> Option<TokenStream> {
+    if constant(&tokens).is_some() {
+        return Some(tokens);
+    }
+    match syn::parse2::<Lit>(tokens.clone()) {
+        Ok(Lit::Int(literal)) if literal.suffix().is_empty() && literal.base10_parse::<u64>().is_ok() => {
+            Some(quote!(#literal))
+        }
+        _ => {
+            diag.error(
+                tokens,
+                format!("expected a whole number from 0 to {}: write `{example}`", u64::MAX),
+            );
+            None
+        }
+    }
+}
+
 /// `true` or `false`.
 pub(crate) fn boolean(tokens: TokenStream, example: &str, diag: &mut Diag) -> Option<TokenStream> {
     match syn::parse2::<syn::LitBool>(tokens.clone()) {

@@ -7,7 +7,7 @@ mod grants;
 mod head;
 mod keys;
 mod kinds;
-mod literals;
+pub(crate) mod literals;
 #[cfg(test)]
 mod messages;
 mod options;
@@ -17,6 +17,9 @@ mod unknown;
 mod validate;
 
 use proc_macro2::TokenStream;
+
+pub(crate) use settings::value_of;
+pub(crate) use unknown::listed;
 
 use crate::diag::Diag;
 

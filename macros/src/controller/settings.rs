@@ -124,7 +124,7 @@ pub(super) fn quiet_if<'a>(guessed: bool, diag: &'a mut Diag, unread: &'a mut Di
 }
 
 /// The tokens after `=`, or a message that shows the right shape.
-pub(super) fn value_of(arg: &Arg, example: &str, diag: &mut Diag) -> Option<TokenStream> {
+pub(crate) fn value_of(arg: &Arg, example: &str, diag: &mut Diag) -> Option<TokenStream> {
     match &arg.shape {
         Shape::Value(tokens) => Some(tokens.clone()),
         Shape::Flag => {

@@ -148,7 +148,8 @@ fn is_kind(name: &str) -> bool {
     name.chars().next().is_some_and(char::is_uppercase)
 }
 
-fn listed(keys: Known) -> String {
+/// The names of keys, for a message.
+pub(crate) fn listed(keys: Known) -> String {
     keys.iter()
         .map(|(key, _)| format!("`{key}`"))
         .collect::<Vec<_>>()

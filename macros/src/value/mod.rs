@@ -1,4 +1,4 @@
-//! Values that the macros read and check: durations, selectors, names, verbs.
+//! Values that the macros read and check: durations, times, selectors, names, verbs.
 //!
 //! Each check takes the text of a literal and answers in words that say what to write instead; the caller reports
 //! them on the literal. (Stable Rust gives no span inside a literal, so the words quote the characters at fault.)
@@ -9,6 +9,7 @@ pub(crate) type Check = fn(&str) -> Result<(), String>;
 mod duration;
 mod names;
 mod selector;
+mod timestamp;
 
 pub(crate) use duration::parse_duration;
 pub(crate) use names::{
@@ -16,3 +17,4 @@ pub(crate) use names::{
     check_object_name, check_reason, check_resource, check_url, check_url_verb, check_verb,
 };
 pub(crate) use selector::{check_field_selector, check_label_selector};
+pub(crate) use timestamp::check_timestamp;

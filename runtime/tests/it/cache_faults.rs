@@ -17,7 +17,7 @@ fn busy(code: u16) -> Fault {
     )
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_429_is_repeated_for_reads_and_writes() {
     let rig = Rig::start();
     rig.wire.fault("patch", busy(429));
@@ -27,7 +27,7 @@ async fn a_429_is_repeated_for_reads_and_writes() {
     rig.get(&config_maps(), &key("a")).await.expect("the second try");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_503_or_504_is_repeated_for_reads_alone() {
     let rig = Rig::start();
     for code in [503, 504] {
@@ -45,7 +45,7 @@ async fn a_503_or_504_is_repeated_for_reads_alone() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_closed_fence_lets_reads_pass_and_sends_no_write() {
     let rig = Rig::start();
     rig.cluster.apply(&config_map("a", "1")).await;
@@ -77,7 +77,7 @@ async fn a_closed_fence_lets_reads_pass_and_sends_no_write() {
     maps.delete("a", &Default::default()).await.expect("the fence is open");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_write_in_flight_is_given_up_when_the_lease_runs_out() {
     let rig = Rig::start();
     let fence = WriteFence::closed(rig.cluster.env().clone());
@@ -115,7 +115,7 @@ impl Recorder for Records {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn every_request_is_recorded_with_who_made_it_and_names_the_operator() {
     let rig = Rig::start();
     let records = Arc::new(Records::default());

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cache_rig::{Rig, Seen, config_map, config_maps, key, value_of};
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_own_write_is_read_at_once_and_never_behind() {
     let rig = Rig::start();
     let informer = rig.synced(&InformerSpec::all(&config_maps())).await;
@@ -31,7 +31,7 @@ async fn an_own_write_is_read_at_once_and_never_behind() {
     assert!(rig.informers.overlay().is_empty(), "{:?}", rig.informers.overlay());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_foreign_write_after_an_own_one_is_not_hidden() {
     let rig = Rig::start();
     let informer = rig.synced(&InformerSpec::all(&config_maps())).await;
@@ -48,7 +48,7 @@ async fn a_foreign_write_after_an_own_one_is_not_hidden() {
     assert!(rig.informers.overlay().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_own_deletion_is_seen_at_once_and_a_recreation_by_others_is_not_hidden() {
     let rig = Rig::start();
     rig.cluster.apply(&config_map("a", "old")).await;
@@ -69,7 +69,7 @@ async fn an_own_deletion_is_seen_at_once_and_a_recreation_by_others_is_not_hidde
     assert!(rig.informers.overlay().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_object_that_lingers_for_its_finalizers_is_read_as_deleting() {
     let rig = Rig::start();
     let informer = rig.synced(&InformerSpec::all(&config_maps())).await;
@@ -97,7 +97,7 @@ async fn an_object_that_lingers_for_its_finalizers_is_read_as_deleting() {
     assert!(rig.informers.overlay().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_never_enters_the_selector_leaves_no_trace() {
     let rig = Rig::start();
     let spec = InformerSpec::all(&config_maps()).labels(Some("value=in".to_owned()));
@@ -112,7 +112,7 @@ async fn what_never_enters_the_selector_leaves_no_trace() {
     assert!(rig.informers.overlay().is_empty(), "{:?}", rig.informers.overlay());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_unknown_outcome_is_read_from_the_server() {
     let rig = Rig::start();
     let informer = rig.synced(&InformerSpec::all(&config_maps())).await;
@@ -143,7 +143,7 @@ async fn an_unknown_outcome_is_read_from_the_server() {
     assert!(rig.informers.overlay().is_empty(), "{:?}", rig.informers.overlay());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_write_dropped_by_its_caller_is_in_doubt() {
     let rig = Rig::start();
     let informer = rig.synced(&InformerSpec::all(&config_maps())).await;
@@ -155,7 +155,7 @@ async fn a_write_dropped_by_its_caller_is_in_doubt() {
     assert_eq!(value_of(&reader, "a"), "InDoubt");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_write_that_was_surely_not_sent_leaves_no_doubt() {
     let rig = Rig::start();
     let informer = rig.synced(&InformerSpec::all(&config_maps())).await;

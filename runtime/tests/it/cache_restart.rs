@@ -19,7 +19,7 @@ impl Reconciler for Mirror {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_restart_applies_nothing_that_is_applied_already() {
     let cluster = TestCluster::start();
     let first = cluster.run(Manager::new("mirror").controller(Mirror)).await;

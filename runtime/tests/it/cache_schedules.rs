@@ -18,7 +18,7 @@ use crate::cache_rig::{Rig, config_map, config_maps, key};
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 const STEPS: usize = 120;
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn whatever_happens_the_cache_ends_equal_to_the_server_and_reads_never_go_behind_own_writes() {
     let seeds = match std::env::var("KUBEWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => vec![seed],

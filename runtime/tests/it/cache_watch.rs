@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cache_rig::{MANAGER, Rig, Seen, WIDGETS, config_map, config_maps, key, value_of, widgets};
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_informer_follows_what_others_write() {
     let rig = Rig::start();
     let informer = rig.synced(&InformerSpec::all(&config_maps())).await;
@@ -27,7 +27,7 @@ async fn an_informer_follows_what_others_write() {
     assert_eq!(seen.take(), ["a+", "a~", "a-"]);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_deletion_missed_during_a_disconnect_is_found_and_a_recreation_is_not_taken_for_it() {
     let rig = Rig::start();
     for name in ["kept", "deleted", "recreated"] {
@@ -57,7 +57,7 @@ async fn a_deletion_missed_during_a_disconnect_is_found_and_a_recreation_is_not_
     assert!(status.healthy && status.lists >= 2, "{status:?}");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_that_the_server_ends_goes_on_without_a_list() {
     let rig = Rig::start();
     let informer = rig.synced(&InformerSpec::all(&config_maps())).await;
@@ -70,7 +70,7 @@ async fn a_watch_that_the_server_ends_goes_on_without_a_list() {
     assert_eq!(informer.status().lists, lists);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_permission_granted_later_is_used_without_a_restart() {
     let cluster = TestCluster::start();
     let client = cluster.client_as("op", &[]);
@@ -102,7 +102,7 @@ subjects: [{ apiGroup: rbac.authorization.k8s.io, kind: User, name: op }]
     assert!(informer.status().healthy);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_kind_installed_later_is_watched_without_a_restart() {
     let rig = Rig::start();
     let informer = rig.informers.informer(&InformerSpec::all(&widgets()));
@@ -120,7 +120,7 @@ async fn a_kind_installed_later_is_watched_without_a_restart() {
     assert!(informer.get(&key("w")).is_some());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn objects_that_enter_and_leave_a_selector_come_and_go() {
     let rig = Rig::start();
     let spec = InformerSpec::all(&config_maps()).labels(Some("value=in".to_owned()));
@@ -140,7 +140,7 @@ async fn objects_that_enter_and_leave_a_selector_come_and_go() {
     assert_eq!(named.list(None, None).len(), 1);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn metadata_alone_is_kept_where_only_metadata_is_asked_for() {
     let rig = Rig::start();
     rig.cluster.apply(&config_map("a", "secret")).await;
@@ -159,7 +159,7 @@ async fn metadata_alone_is_kept_where_only_metadata_is_asked_for() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn only_our_own_managed_fields_are_kept() {
     let rig = Rig::start();
     rig.cluster.apply(&config_map("a", "1")).await;
@@ -175,7 +175,7 @@ async fn only_our_own_managed_fields_are_kept() {
     assert_eq!(managers, [MANAGER]);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn many_objects_are_listed_in_pages_and_none_is_lost() {
     let rig = Rig::start();
     for number in 0..1_203 {
@@ -194,7 +194,7 @@ async fn many_objects_are_listed_in_pages_and_none_is_lost() {
     assert!((1_203..=1_204).contains(&ours), "{ours}");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_quiet_informer_asks_for_nothing() {
     let rig = Rig::start();
     rig.synced(&InformerSpec::all(&config_maps())).await;

@@ -54,7 +54,7 @@ impl Reconciler for Copies {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn kinds_known_at_run_time_only_are_watched_read_owned_and_written() {
     let cluster = TestCluster::start();
     cluster.install::<App>().await;

@@ -73,7 +73,7 @@ fn child(name: &str, value: &str) -> ConfigMap {
     serde_json::from_value(config_map(name, value)).expect("a ConfigMap")
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_set_leaves_alone_what_names_the_primary_as_one_owner_among_others() {
     let desk = Desk::start().await;
     let mut shared = config_map("shared", "theirs");
@@ -95,7 +95,7 @@ async fn a_set_leaves_alone_what_names_the_primary_as_one_owner_among_others() {
     assert_eq!(desk.value("shared").await.as_deref(), Some("theirs"));
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_patch_never_touches_a_strangers_object_that_the_cache_has_not_seen() {
     let desk = Desk::start().await;
     let patches = [
@@ -121,7 +121,7 @@ async fn a_patch_never_touches_a_strangers_object_that_the_cache_has_not_seen() 
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_patch_of_the_primarys_own_child_is_sent() {
     let desk = Desk::start().await;
     let cx = desk.context();
@@ -139,7 +139,7 @@ async fn a_patch_of_the_primarys_own_child_is_sent() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn children_of_unknown_outcome_are_asked_for_before_they_are_said_to_be_gone() {
     let desk = Desk::start().await;
     desk.rig.wire.hold();
@@ -150,7 +150,7 @@ async fn children_of_unknown_outcome_are_asked_for_before_they_are_said_to_be_go
     assert_eq!(desk.value("late").await, None);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_nobody_watches_is_not_remembered() {
     let desk = Desk::start().await;
     let mut shared = desk.shared.clone();
@@ -166,7 +166,7 @@ async fn what_nobody_watches_is_not_remembered() {
     assert_eq!(desk.shared.memory.len(), 1);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_server_that_fails_leaves_the_outcome_of_a_write_unknown() {
     let desk = Desk::start().await;
     for code in [500, 502, 503, 504] {
@@ -180,7 +180,7 @@ async fn a_server_that_fails_leaves_the_outcome_of_a_write_unknown() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_endless_retry_after_stalls_nobody_and_panics_nowhere() {
     let rig = Rig::start();
     let body = br#"{"kind":"Status","code":503,"details":{"retryAfterSeconds":18446744073709551615}}"#;

@@ -49,7 +49,7 @@ async fn outside(cluster: &TestCluster) -> (kubewright_testkit::Operator, Notes)
     (cluster.run(Manager::new("outside").controller(controller)).await, notes)
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn the_finalizer_comes_before_the_first_reconcile_and_goes_after_a_clean_up() {
     let cluster = TestCluster::start();
     let (operator, notes) = outside(&cluster).await;
@@ -69,7 +69,7 @@ async fn the_finalizer_comes_before_the_first_reconcile_and_goes_after_a_clean_u
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_clean_up_that_fails_keeps_the_object_and_is_tried_again() {
     let cluster = TestCluster::start();
     let (operator, notes) = outside(&cluster).await;
@@ -87,7 +87,7 @@ async fn a_clean_up_that_fails_keeps_the_object_and_is_tried_again() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn finalizers_of_others_stay_in_their_order_and_their_objects_are_left_alone() {
     let cluster = TestCluster::start();
     let (operator, _) = outside(&cluster).await;
@@ -123,7 +123,7 @@ async fn finalizers_of_others_stay_in_their_order_and_their_objects_are_left_alo
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_deletion_that_happened_while_the_operator_was_away_is_cleaned_up() {
     let cluster = TestCluster::start();
     let (operator, notes) = outside(&cluster).await;
@@ -168,7 +168,7 @@ impl Cleanup for Later {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_finalizer_of_an_earlier_release_is_replaced_and_one_on_a_deleted_object_is_cleaned_up() {
     let cluster = TestCluster::start();
     let (operator, notes) = outside(&cluster).await;

@@ -29,7 +29,7 @@ impl Reconciler for Moody {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_key_that_panics_and_one_that_hangs_slow_nobody_else() {
     let cluster = TestCluster::start();
     let notes = Notes::default();
@@ -122,7 +122,7 @@ async fn grant(cluster: &TestCluster, user: &str, rules: Value) {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_missing_definition_holds_back_its_controller_alone_and_recovers_without_a_restart() {
     let cluster = TestCluster::start();
     cluster.install::<App>().await;
@@ -157,7 +157,7 @@ async fn a_missing_definition_holds_back_its_controller_alone_and_recovers_witho
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_missing_permission_names_the_rule_and_recovers_without_a_restart() {
     let cluster = TestCluster::start();
     cluster.install::<App>().await;

@@ -25,7 +25,7 @@ impl Reconciler for Lengthy {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn stopping_lets_running_reconciles_finish_and_starts_no_new_ones() {
     let cluster = TestCluster::start();
     let notes = Notes::default();
@@ -43,7 +43,7 @@ async fn stopping_lets_running_reconciles_finish_and_starts_no_new_ones() {
     assert!(stopped.elapsed() < Duration::from_secs(21), "{:?}", stopped.elapsed());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_reconcile_that_does_not_end_is_dropped_at_the_deadline_and_the_lease_given_back() {
     let cluster = TestCluster::start();
     let notes = Notes::default();
@@ -66,7 +66,7 @@ async fn a_reconcile_that_does_not_end_is_dropped_at_the_deadline_and_the_lease_
     assert_eq!(holder.unwrap_or_default(), "");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_idle_operator_stops_in_under_a_second() {
     let cluster = TestCluster::start();
     let manager = Manager::new("lengthy").controller(Lengthy {
@@ -80,7 +80,7 @@ async fn an_idle_operator_stops_in_under_a_second() {
     assert!(stopped.elapsed() < Duration::from_secs(1), "{:?}", stopped.elapsed());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn two_controllers_of_one_name_are_refused_at_once() {
     let lengthy = || Lengthy {
         notes: Notes::default(),
@@ -118,7 +118,7 @@ impl Runnable for Beside {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_runnable_runs_beside_the_controllers_and_its_failure_ends_the_manager() {
     let cluster = TestCluster::start();
     let notes = Notes::default();
@@ -174,7 +174,7 @@ fn both(notes: &Notes) -> Manager {
     Manager::new("both").controller(first).controller(second)
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn controllers_share_one_watch_of_each_kind() {
     let cluster = TestCluster::start();
     let notes = Notes::default();
@@ -190,7 +190,7 @@ async fn controllers_share_one_watch_of_each_kind() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_needs_no_leader_runs_on_a_follower_too() {
     let cluster = TestCluster::start();
     let (leads, follows) = (Notes::default(), Notes::default());
@@ -224,7 +224,7 @@ async fn what_needs_no_leader_runs_on_a_follower_too() {
     b.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn with_namespaces_only_those_are_watched_and_no_right_beyond_them_is_needed() {
     let cluster = TestCluster::start();
     for name in ["east", "west"] {
@@ -262,7 +262,7 @@ async fn with_namespaces_only_those_are_watched_and_no_right_beyond_them_is_need
 #[tokio::test]
 async fn a_manager_serves_its_metrics_and_refuses_a_port_in_use_before_anything_else() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let cluster = TestCluster::start();
+    let cluster = TestCluster::builder().real_time().start();
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let addr = taken.local_addr().expect("it listens");
     let refused = cluster

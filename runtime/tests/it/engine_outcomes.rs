@@ -47,7 +47,7 @@ async fn obedient(cluster: &TestCluster, value: &str) -> (kubewright_testkit::Op
     (operator, notes)
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_requeue_runs_again_after_its_delay_and_a_change_before_that() {
     let cluster = TestCluster::start();
     let (operator, notes) = obedient(&cluster, "again").await;
@@ -65,7 +65,7 @@ async fn a_requeue_runs_again_after_its_delay_and_a_change_before_that() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn errors_are_retried_with_growing_delays_until_a_change_mends_them() {
     let cluster = TestCluster::start();
     let (operator, notes) = obedient(&cluster, "fail").await;
@@ -85,7 +85,7 @@ async fn errors_are_retried_with_growing_delays_until_a_change_mends_them() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_failing_key_that_writes_keeps_its_backoff() {
     let cluster = TestCluster::start();
     let (operator, notes) = obedient(&cluster, "fail after writing").await;
@@ -98,7 +98,7 @@ async fn a_failing_key_that_writes_keeps_its_backoff() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_terminal_error_waits_for_a_change() {
     let cluster = TestCluster::start();
     let (operator, notes) = obedient(&cluster, "give up").await;
@@ -110,7 +110,7 @@ async fn a_terminal_error_waits_for_a_change() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn the_same_event_again_is_counted_in_one_series() {
     let cluster = TestCluster::start();
     let (operator, _) = obedient(&cluster, "tell").await;
@@ -144,7 +144,7 @@ impl Reconciler for Resynced {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_resync_runs_every_object_again_without_asking_the_server() {
     let cluster = TestCluster::start();
     let notes = Notes::default();

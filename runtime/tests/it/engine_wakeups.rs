@@ -26,7 +26,7 @@ impl Reconciler for Plain {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_converged_is_silent_for_an_hour() {
     let cluster = TestCluster::start();
     let operator = cluster.run(Manager::new("plain").controller(Plain)).await;
@@ -54,7 +54,7 @@ async fn what_converged_is_silent_for_an_hour() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_child_that_somebody_changed_or_deleted_is_put_right() {
     let cluster = TestCluster::start();
     let operator = cluster.run(Manager::new("plain").controller(Plain)).await;
@@ -95,7 +95,7 @@ impl Reconciler for Slow {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_key_is_never_with_two_workers_and_its_last_version_is_always_seen() {
     let cluster = TestCluster::start();
     let slow = Slow {
@@ -152,7 +152,7 @@ impl Reconciler for Mapped {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_map_function_is_asked_about_the_object_before_and_after() {
     let cluster = TestCluster::start();
     let notes = Notes::default();
@@ -197,7 +197,7 @@ impl Reconciler for Filtered {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_filter_drops_what_it_should_and_never_a_deletion_or_a_recreation() {
     let cluster = TestCluster::start();
     let notes = Notes::default();
@@ -227,7 +227,7 @@ async fn a_filter_drops_what_it_should_and_never_a_deletion_or_a_recreation() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_run_knows_what_woke_it() {
     let cluster = TestCluster::start();
     let operator = cluster.run(Manager::new("plain").controller(Plain)).await;
@@ -237,6 +237,7 @@ async fn a_run_knows_what_woke_it() {
     let before = cluster.story().reconciles("default/a").len();
     put(&cluster, "a", "2").await;
     cluster.wait_for::<ConfigMap>("default/a", |map| holds(map, "2")).await;
+    cluster.settled(Duration::from_secs(2)).await;
     let runs = cluster.story().reconciles("default/a");
     assert_eq!(runs[0].reasons.to_string(), "App default/a created");
     assert_eq!(runs[before].reasons.to_string(), "App default/a changed (spec)");

@@ -16,9 +16,8 @@ kind: ConfigMap
 metadata: { name: b, namespace: default }
 ";
 
-#[tokio::test(start_paused = true)]
-async fn applied_objects_can_be_read_changed_and_deleted() {
-    let cluster = TestCluster::start();
+#[kubewright_testkit::test]
+async fn applied_objects_can_be_read_changed_and_deleted(cluster: TestCluster) {
     let stored = cluster.apply_yaml(TWO).await;
     assert_eq!(stored.len(), 2);
     assert_eq!(stored[0]["metadata"]["namespace"], "default");
@@ -31,9 +30,8 @@ async fn applied_objects_can_be_read_changed_and_deleted() {
     assert!(cluster.get::<ConfigMap>("default/b").await.is_some());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_kind_that_nobody_installed_is_named_in_the_error() {
-    let cluster = TestCluster::start();
+#[kubewright_testkit::test]
+async fn a_kind_that_nobody_installed_is_named_in_the_error(cluster: TestCluster) {
     let yaml = "{ apiVersion: demo.dev/v1, kind: Nothing, metadata: { name: a } }";
     let error = cluster.try_apply_yaml(yaml).await.expect_err("there is no such kind");
     let message = error.to_string();
@@ -43,17 +41,15 @@ async fn a_kind_that_nobody_installed_is_named_in_the_error() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_unknown_field_is_refused_as_kubectl_refuses_it() {
-    let cluster = TestCluster::start();
+#[kubewright_testkit::test]
+async fn an_unknown_field_is_refused_as_kubectl_refuses_it(cluster: TestCluster) {
     let yaml = "{ apiVersion: v1, kind: ConfigMap, metadata: { name: a }, dota: {} }";
     let error = cluster.try_apply_yaml(yaml).await.expect_err("`dota` is no field");
     assert!(error.to_string().contains("dota"), "{error}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn another_user_has_the_rights_that_rbac_gives_and_no_others() {
-    let cluster = TestCluster::start();
+#[kubewright_testkit::test]
+async fn another_user_has_the_rights_that_rbac_gives_and_no_others(cluster: TestCluster) {
     let client = cluster.client_as("jane", &[]);
     let secrets = kube::Api::<Secret>::namespaced(client, "default");
     match secrets.list(&kube::api::ListParams::default()).await {
@@ -63,9 +59,8 @@ async fn another_user_has_the_rights_that_rbac_gives_and_no_others() {
     assert_eq!(cluster.requests().of("secrets").refused().count(), 1);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_new_namespace_gets_what_every_namespace_has_and_a_deleted_one_is_emptied() {
-    let cluster = TestCluster::start();
+#[kubewright_testkit::test]
+async fn a_new_namespace_gets_what_every_namespace_has_and_a_deleted_one_is_emptied(cluster: TestCluster) {
     cluster
         .apply_yaml("{ apiVersion: v1, kind: Namespace, metadata: { name: shop } }")
         .await;
@@ -78,9 +73,8 @@ async fn a_new_namespace_gets_what_every_namespace_has_and_a_deleted_one_is_empt
     assert!(cluster.get::<ConfigMap>("shop/a").await.is_none());
 }
 
-#[tokio::test(start_paused = true)]
-async fn dependents_go_with_their_owner() {
-    let cluster = TestCluster::start();
+#[kubewright_testkit::test]
+async fn dependents_go_with_their_owner(cluster: TestCluster) {
     let owner = &cluster.apply_yaml(TWO).await[0];
     cluster
         .apply(&json!({

@@ -17,7 +17,7 @@ async fn message(test: impl Future<Output = ()>) -> String {
     panic.downcast_ref::<String>().cloned().unwrap_or_default()
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn labels_and_annotations_come_and_go() {
     let cluster = TestCluster::start();
     cluster.apply_yaml(MAP).await;
@@ -30,7 +30,7 @@ async fn labels_and_annotations_come_and_go() {
     assert!(map.metadata.labels.unwrap_or_default().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_definition_of_the_builder_is_there_from_the_start() {
     let cluster = TestCluster::builder().crd::<App>().start();
     put(&cluster, "a", "one").await;
@@ -39,7 +39,7 @@ async fn a_definition_of_the_builder_is_there_from_the_start() {
         .await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_field_that_does_not_come_is_told_with_what_is_there_instead_and_what_changed_last() {
     let cluster = TestCluster::start();
     cluster.apply_yaml(MAP).await;
@@ -64,7 +64,7 @@ async fn a_field_that_does_not_come_is_told_with_what_is_there_instead_and_what_
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_object_that_does_not_come_is_told_to_be_missing() {
     let cluster = TestCluster::start();
     let text = message(async {

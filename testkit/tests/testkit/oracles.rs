@@ -41,7 +41,7 @@ fn found(result: Result<(), Violation>, oracle: &str, parts: &[&str]) {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_good_operator_breaks_no_rule() {
     let cluster = lived(|_| copier()).await;
     copied(&cluster, "a", "two").await;
@@ -52,14 +52,14 @@ async fn a_good_operator_breaks_no_rule() {
     oracles::all(&cluster).await.expect("all is well after the end too");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_child_without_an_owner_is_an_orphan() {
     let cluster = with(Mistake::CreatesWithoutOwner).await;
     let parts = ["configmaps default/a, made by copier, has no controller"];
     found(oracles::no_orphans(&cluster), "no_orphans", &parts);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_child_whose_owner_is_gone_is_an_orphan() {
     let cluster = TestCluster::start();
     let owner = &cluster.apply_yaml(THEIRS).await[0];
@@ -87,7 +87,7 @@ async fn a_child_whose_owner_is_gone_is_an_orphan() {
     oracles::no_orphans(&cluster).expect("it was collected");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn children_that_were_made_twice_are_duplicates() {
     let cluster = with(Mistake::GeneratesNames).await;
     found(
@@ -99,7 +99,7 @@ async fn children_that_were_made_twice_are_duplicates() {
     oracles::no_duplicates_by(&cluster, by_name).expect("no two have one name");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_write_to_a_strangers_object_is_found() {
     let cluster = with(Mistake::EditsStrangers).await;
     let parts = ["copier changed configmaps default/theirs", "it has no controller"];
@@ -110,7 +110,7 @@ async fn a_write_to_a_strangers_object_is_found() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_write_to_the_spec_of_a_primary_is_found() {
     let cluster = with(Mistake::EditsThePrimary).await;
     let parts = [
@@ -124,7 +124,7 @@ async fn a_write_to_the_spec_of_a_primary_is_found() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_field_taken_from_an_autoscaler_is_found_and_one_taken_back_from_a_person_is_not() {
     let cluster = with(Mistake::OwnsReplicas).await;
     cluster.scale::<Deployment>("a", 3).await;
@@ -156,7 +156,7 @@ async fn a_field_taken_from_an_autoscaler_is_found_and_one_taken_back_from_a_per
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_operator_that_never_rests_is_found() {
     let cluster = with(Mistake::NeverRests).await;
     let silence = Duration::from_secs(60);
@@ -167,7 +167,7 @@ async fn an_operator_that_never_rests_is_found() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_key_that_keeps_failing_is_found() {
     let cluster = with(Mistake::Fails).await;
     let silence = Duration::from_secs(60);
@@ -178,7 +178,7 @@ async fn a_key_that_keeps_failing_is_found() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_storm_is_found() {
     let cluster = TestCluster::start();
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client_named("mine"), "default");
@@ -196,7 +196,7 @@ async fn a_storm_is_found() {
     oracles::bounded_requests(&cluster, 20, Duration::from_millis(100)).expect("no more at a time");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_replica_that_writes_without_the_lease_is_found() {
     let cluster = TestCluster::start();
     let first = cluster.operator(copier()).replica("a").leader_election().start().await;
@@ -219,7 +219,7 @@ async fn a_replica_that_writes_without_the_lease_is_found() {
     drop((first, second));
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn runs_with_other_seeds_end_in_the_same_state_and_what_differs_is_shown() {
     async fn run(seed: u64, image: &str) -> Snapshot {
         let cluster = TestCluster::builder().seed(seed).start();

@@ -63,7 +63,7 @@ fn written(operator: &Operator) -> usize {
     operator.requests().of("configmaps").writes().count()
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_task_that_the_operator_spawned_by_itself_writes_nothing_after_the_crash() {
     let cluster = TestCluster::start();
     let operator = stray(&cluster).await;
@@ -76,7 +76,7 @@ async fn a_task_that_the_operator_spawned_by_itself_writes_nothing_after_the_cra
     assert!(!operator.is_running());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_task_that_the_operator_spawned_by_itself_writes_nothing_in_a_pause_and_goes_on_after_it() {
     let cluster = TestCluster::start();
     let operator = stray(&cluster).await;
@@ -90,7 +90,7 @@ async fn a_task_that_the_operator_spawned_by_itself_writes_nothing_in_a_pause_an
     assert!(written(&operator) > before + 3);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_paused_replica_sends_nothing_and_catches_up_once_it_goes_on() {
     let cluster = TestCluster::start();
     let operator = cluster.run(copier()).await;
@@ -109,7 +109,7 @@ async fn a_paused_replica_sends_nothing_and_catches_up_once_it_goes_on() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 #[should_panic(expected = "is paused and would never end")]
 async fn stopping_a_paused_replica_says_what_to_do_instead_of_hanging() {
     let cluster = TestCluster::start();
@@ -118,7 +118,7 @@ async fn stopping_a_paused_replica_says_what_to_do_instead_of_hanging() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_replica_dies_before_or_after_its_nth_write_and_another_carries_on() {
     for (crash, copies) in [(Crash::BeforeWrite(2), 1), (Crash::AfterWrite(2), 2)] {
         let cluster = TestCluster::start();
@@ -137,7 +137,7 @@ async fn a_replica_dies_before_or_after_its_nth_write_and_another_carries_on() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_partition_closes_no_connection_and_what_waits_arrives_after_it() {
     let cluster = TestCluster::start();
     let operator = cluster.run(copier()).await;
@@ -174,7 +174,7 @@ impl Reconciler for Timekeeper {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_jump_of_the_clock_is_seen_by_one_replica_alone_and_moves_no_timer() {
     let cluster = TestCluster::start();
     let operator = cluster.run(Manager::new("timekeeper").controller(Timekeeper)).await;
@@ -215,7 +215,7 @@ async fn leads(cluster: &TestCluster, name: &str) {
         .await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_leader_that_is_paused_past_its_lease_writes_nothing_once_it_goes_on() {
     let cluster = TestCluster::start();
     let a = replica(&cluster, "a").await;
@@ -240,7 +240,7 @@ async fn a_leader_that_is_paused_past_its_lease_writes_nothing_once_it_goes_on()
     b.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_leader_whose_clock_jumps_by_an_hour_leads_on_and_its_follower_does_not_take_over() {
     for hours in [1, -1] {
         let cluster = TestCluster::start();
@@ -265,7 +265,7 @@ async fn a_leader_whose_clock_jumps_by_an_hour_leads_on_and_its_follower_does_no
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_leader_that_is_parted_for_a_minute_steps_down_before_the_other_leads() {
     let cluster = TestCluster::start();
     let a = replica(&cluster, "a").await;

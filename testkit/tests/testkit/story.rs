@@ -33,7 +33,7 @@ fn place(story: &[Entry], what: &str, matches: impl Fn(&Entry) -> bool) -> usize
     place.unwrap_or_else(|| panic!("the story lacks {what}"))
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn the_story_goes_from_the_write_over_the_event_and_the_request_to_the_reconcile() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -66,7 +66,7 @@ async fn the_story_goes_from_the_write_over_the_event_and_the_request_to_the_rec
     assert!(cluster.story().by("copier").to_string().contains("is told to stop"));
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn two_replicas_under_one_account_are_told_apart() {
     let cluster = TestCluster::start();
     let first = cluster.operator(manager()).replica("a").leader_election().start().await;
@@ -96,7 +96,7 @@ async fn two_replicas_under_one_account_are_told_apart() {
     second.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn the_tests_own_looks_leave_no_line_but_its_writes_do() {
     let cluster = TestCluster::start();
     cluster.apply_yaml(MAP).await;
@@ -113,7 +113,7 @@ async fn the_tests_own_looks_leave_no_line_but_its_writes_do() {
     assert!(cluster.requests().count() > 2, "all requests are counted all the same");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_create_is_told_by_the_name_that_the_object_got() {
     let cluster = TestCluster::start();
     let maps: kube::Api<ConfigMap> = kube::Api::namespaced(cluster.client_named("mine"), "default");
@@ -131,7 +131,7 @@ async fn a_create_is_told_by_the_name_that_the_object_got() {
     assert_eq!(made.metadata.resource_version, Some(effect.revision.to_string()));
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_part_of_the_story_can_be_cut_out_by_time_object_and_kind() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;

@@ -23,9 +23,8 @@ fn available(deployment: &Deployment, count: i32) -> bool {
     deployment.status.as_ref().and_then(|s| s.available_replicas) == Some(count)
 }
 
-#[tokio::test(start_paused = true)]
-async fn pods_of_a_deployment_become_available_in_the_clusters_time() {
-    let cluster = TestCluster::start();
+#[kubewright_testkit::test]
+async fn pods_of_a_deployment_become_available_in_the_clusters_time(cluster: TestCluster) {
     let began = Instant::now();
     cluster.apply_yaml(DEPLOYMENT).await;
     cluster.wait_for::<Deployment>("web", |d| available(d, 2)).await;
@@ -33,7 +32,7 @@ async fn pods_of_a_deployment_become_available_in_the_clusters_time() {
     assert_eq!(cluster.list::<Pod>().await.len(), 2);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn without_simulation_a_deployment_stays_as_it_was_written() {
     let cluster = TestCluster::builder().simulate(Simulate::Off).start();
     cluster.apply_yaml(DEPLOYMENT).await;
@@ -44,7 +43,7 @@ async fn without_simulation_a_deployment_stays_as_it_was_written() {
         .await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn the_same_seed_gives_the_same_names_and_another_seed_others() {
     async fn names(seed: u64) -> Vec<String> {
         let cluster = TestCluster::builder().seed(seed).start();
@@ -58,9 +57,8 @@ async fn the_same_seed_gives_the_same_names_and_another_seed_others() {
     assert_ne!(first, names(8).await);
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_hour_of_nothing_is_an_instant() {
-    let cluster = TestCluster::start();
+#[kubewright_testkit::test]
+async fn an_hour_of_nothing_is_an_instant(cluster: TestCluster) {
     cluster.apply_yaml(DEPLOYMENT).await;
     cluster.wait_for::<Deployment>("web", |d| available(d, 2)).await;
     let before = cluster.env().now();

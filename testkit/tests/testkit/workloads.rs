@@ -47,7 +47,7 @@ async fn reasons(cluster: &TestCluster) -> Vec<String> {
     cluster.list::<Pod>().await.into_iter().filter_map(reason).collect()
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_held_deployment_is_not_ready_until_it_is_released_and_can_be_held_again() {
     let cluster = TestCluster::start();
     cluster.workloads().hold("web");
@@ -68,7 +68,7 @@ async fn a_held_deployment_is_not_ready_until_it_is_released_and_can_be_held_aga
     cluster.wait_for::<Deployment>("web", |d| ready(d) == 0).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_workload_can_become_ready_late() {
     let cluster = TestCluster::start();
     cluster.workloads().ready_after("default/db", Duration::from_secs(40));
@@ -82,7 +82,7 @@ async fn a_workload_can_become_ready_late() {
     assert!((40..60).contains(&took), "{took}");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn running_pods_crash_when_told_so_and_wait_in_back_off_until_they_are_released() {
     let cluster = TestCluster::start();
     cluster.apply(&workload("DaemonSet", "agent", &json!({}))).await;
@@ -95,7 +95,7 @@ async fn running_pods_crash_when_told_so_and_wait_in_back_off_until_they_are_rel
     cluster.wait_for::<DaemonSet>("agent", |d| ready(d) == Some(1)).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn containers_fail_with_the_reason_that_was_given() {
     let cluster = TestCluster::start();
     cluster.apply(&workload("Deployment", "web", &json!({}))).await;
@@ -119,7 +119,7 @@ async fn containers_fail_with_the_reason_that_was_given() {
         .await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn jobs_run_on_finish_and_fail_as_told() {
     let cluster = TestCluster::start();
     for name in ["a", "b"] {

@@ -18,7 +18,7 @@ metadata: { name: hello, namespace: default }
 spec: { ports: [{ port: 9 }], selector: { of: strangers } }
 ";
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_strangers_service_is_left_alone_and_the_app_says_so() {
     let cluster = TestCluster::start();
     cluster.apply_yaml(STRANGERS).await;
@@ -52,7 +52,7 @@ async fn a_strangers_service_is_left_alone_and_the_app_says_so() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn once_the_name_is_free_the_app_takes_it() {
     let cluster = TestCluster::start();
     cluster.apply_yaml(STRANGERS).await;

@@ -35,7 +35,7 @@ async fn census(cluster: &TestCluster) -> [usize; 6] {
     ]
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn killed_at_any_write_and_started_again_it_reaches_the_same_end() {
     // More writes than one App takes until it is ready, so that every one of them is hit.
     for write in 1..=12 {
@@ -60,7 +60,7 @@ async fn killed_at_any_write_and_started_again_it_reaches_the_same_end() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn killed_while_many_apps_converge_it_leaves_no_duplicates() {
     let cluster = TestCluster::start();
     let first = cluster.operator(manager()).crash(Crash::AfterWrite(250)).start().await;

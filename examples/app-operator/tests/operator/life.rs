@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::{SAMPLE, is_ready};
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_app_becomes_ready_once_its_pods_are_available() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -47,7 +47,7 @@ async fn an_app_becomes_ready_once_its_pods_are_available() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_converged_operator_sends_nothing_but_watches() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -62,7 +62,7 @@ async fn a_converged_operator_sends_nothing_but_watches() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_optional_child_goes_when_the_spec_no_longer_asks_for_it() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -78,7 +78,7 @@ async fn an_optional_child_goes_when_the_spec_no_longer_asks_for_it() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_change_of_the_spec_reaches_the_children() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -103,7 +103,7 @@ async fn a_change_of_the_spec_reaches_the_children() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_someone_changes_on_a_child_is_put_right() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -129,7 +129,7 @@ async fn what_someone_changes_on_a_child_is_put_right() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_deleted_app_is_taken_out_of_service_before_its_pods_go() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -168,7 +168,7 @@ async fn a_deleted_app_is_taken_out_of_service_before_its_pods_go() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_spec_that_breaks_the_schema_is_refused_at_the_door() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;

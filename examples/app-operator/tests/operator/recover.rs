@@ -15,7 +15,7 @@ fn manifests() -> Manifests {
     Manifests::new(manager.name(), "default", declared)
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_definition_that_comes_later_is_picked_up() {
     let cluster = TestCluster::start();
     for object in manifests().rbac() {
@@ -39,7 +39,7 @@ async fn a_definition_that_comes_later_is_picked_up() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_permission_that_comes_later_is_picked_up() {
     let cluster = TestCluster::start();
     for object in manifests().crds() {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::{SAMPLE, is_ready, many};
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_thousand_apps_converge_and_then_there_is_silence() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -28,7 +28,7 @@ async fn a_thousand_apps_converge_and_then_there_is_silence() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn the_scale_subresource_scales_the_pods() {
     let cluster = TestCluster::start();
     let operator = cluster.run(manager()).await;
@@ -53,7 +53,7 @@ async fn the_scale_subresource_scales_the_pods() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_killed_leader_is_followed_within_twenty_seconds_and_a_stopped_one_within_three() {
     let cluster = TestCluster::start();
     let first = cluster.operator(manager()).replica("a").leader_election().start().await;

@@ -18,7 +18,7 @@ fn is_ready(directory: &Directory) -> bool {
         .any(|c| c.type_ == "Ready" && c.status == "True" && c.observed_generation == directory.metadata.generation)
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_directory_follows_its_object_and_goes_with_it() {
     let root = tempfile::tempdir().expect("a temporary folder");
     let cluster = TestCluster::start();
@@ -43,7 +43,7 @@ async fn a_directory_follows_its_object_and_goes_with_it() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_object_is_kept_until_its_directory_is_removed() {
     let root = tempfile::tempdir().expect("a temporary folder");
     let cluster = TestCluster::start();
@@ -65,7 +65,7 @@ async fn an_object_is_kept_until_its_directory_is_removed() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn nothing_is_written_to_disk_before_the_finalizer_holds_the_object() {
     let root = tempfile::tempdir().expect("a temporary folder");
     let cluster = TestCluster::start();
@@ -81,7 +81,7 @@ async fn nothing_is_written_to_disk_before_the_finalizer_holds_the_object() {
     assert!(!root.path().join("default").exists());
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_wrong_spec_is_told_and_not_retried() {
     let root = tempfile::tempdir().expect("a temporary folder");
     let cluster = TestCluster::start();

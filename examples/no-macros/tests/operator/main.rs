@@ -17,7 +17,7 @@ fn is_ready(app: &App) -> bool {
     conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True")
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_app_becomes_ready_changes_and_goes() {
     let cluster = TestCluster::start();
     let operator = cluster.run(no_macros::manager()).await;

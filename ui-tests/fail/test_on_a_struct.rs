@@ -1,0 +1,6 @@
+#[kubewright_testkit::test]
+struct Operator;
+
+fn main() {
+    let _ = Operator;
+}
