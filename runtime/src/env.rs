@@ -40,6 +40,7 @@ impl Env {
     pub fn system() -> Self {
         use std::hash::{BuildHasher, Hasher};
         // Each RandomState is keyed by the operating system, so an empty hash is a random number.
+        #[expect(clippy::disallowed_types, reason = "this is where the machine's randomness comes in")]
         let seed = std::hash::RandomState::new().build_hasher().finish();
         Self::new(
             SystemClock {

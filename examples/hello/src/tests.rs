@@ -1,8 +1,7 @@
 use super::*;
 
 #[kubewright_testkit::test]
-async fn a_greeting_gets_its_config_map() {
-    let cluster = kubewright_testkit::TestCluster::start();
+async fn a_greeting_gets_its_config_map(cluster: kubewright_testkit::TestCluster) {
     cluster.run(manager()).await;
     cluster.apply_yaml(include_str!("../sample.yaml")).await;
     let map = cluster.wait_for::<ConfigMap>("world", |map| map.data.is_some()).await;

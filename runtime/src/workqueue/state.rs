@@ -1,5 +1,10 @@
 //! What a queue knows of its keys. Every method is one step under the queue's lock.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "looked up by key; what goes over all of them adds up or takes a maximum"
+)]
+
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

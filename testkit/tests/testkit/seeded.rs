@@ -1,5 +1,7 @@
 //! What `#[kubewright_testkit::test]` promises of a run.
 
+#![expect(clippy::disallowed_types, reason = "what users write")]
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

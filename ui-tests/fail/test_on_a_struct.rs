@@ -1,6 +1,0 @@
-#[kubewright_testkit::test]
-struct Operator;
-
-fn main() {
-    let _ = Operator;
-}
