@@ -90,22 +90,22 @@ impl Network {
     }
 
     /// One more link, over the server's transport.
-    pub(crate) fn around<S>(&self, transport: S) -> Delay<S> {
+    pub(crate) fn around<S>(&self, transport: S) -> Delaying<S> {
         let number = self.links.fetch_add(1, Ordering::Relaxed);
         let random = Random::new(self.seed, &format!("link {number}"));
-        Delay::new(transport, self.latency, random)
+        Delaying::new(transport, self.latency, random)
     }
 }
 
 /// A transport whose messages take time.
 #[derive(Clone, Debug)]
-pub(crate) struct Delay<S> {
+pub(crate) struct Delaying<S> {
     inner: S,
     latency: Latency,
     random: Arc<Mutex<Random>>,
 }
 
-impl<S> Delay<S> {
+impl<S> Delaying<S> {
     fn new(inner: S, latency: Latency, random: Random) -> Self {
         Self {
             inner,
@@ -120,7 +120,7 @@ impl<S> Delay<S> {
     }
 }
 
-impl<S, B> Service<Request<kube::client::Body>> for Delay<S>
+impl<S, B> Service<Request<kube::client::Body>> for Delaying<S>
 where
     S: Service<Request<kube::client::Body>, Response = Response<B>, Error: Send, Future: Send> + Clone + Send + 'static,
     B: Body<Data = Bytes, Error: Send + Unpin> + Send + 'static,

@@ -69,7 +69,7 @@ async fn restless(controller: Slow) -> TestCluster {
     cluster
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn invariant_1_one_key_never_runs_twice_at_once() {
     let notes = Notes::default();
     let cluster = restless(Slow::new(&notes, false)).await;
@@ -77,7 +77,7 @@ async fn invariant_1_one_key_never_runs_twice_at_once() {
     assert!(cluster.story().reconciles("default/a").len() > 2);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn invariant_2_every_version_that_is_delivered_is_followed_by_a_run_that_starts_with_it_or_a_newer_one() {
     let notes = Notes::default();
     let cluster = restless(Slow::new(&notes, true)).await;
@@ -122,7 +122,7 @@ impl Reconciler for Mourner {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn invariant_4_a_deletion_missed_is_found_and_a_recreated_object_is_another() {
     let notes = Notes::default();
     let cluster = TestCluster::start();
@@ -175,7 +175,7 @@ impl Reconciler for Resyncing {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn invariant_7_converged_means_silent_through_an_hour_of_resyncs() {
     let cluster = TestCluster::start();
     let operator = cluster.run(Manager::new("resyncing").controller(Resyncing)).await;
@@ -228,7 +228,7 @@ fn guarded(outside: &Notes) -> Manager {
     Manager::new("guarded").controller(Guarded { outside })
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn invariant_8_killed_between_any_two_calls_and_started_again_it_ends_the_same() {
     let calm = {
         let cluster = TestCluster::start();
@@ -255,7 +255,7 @@ async fn invariant_8_killed_between_any_two_calls_and_started_again_it_ends_the_
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn invariant_8_what_was_made_outside_before_a_crash_is_removed_though_the_object_went_meanwhile() {
     for write in 1..=3 {
         for crash in [Crash::BeforeWrite(write), Crash::AfterWrite(write)] {
@@ -280,7 +280,7 @@ async fn invariant_8_what_was_made_outside_before_a_crash_is_removed_though_the_
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn invariant_11_stopping_drains_what_runs_gives_the_lease_back_and_loses_nothing() {
     let notes = Notes::default();
     let cluster = TestCluster::start();
@@ -318,7 +318,7 @@ async fn invariant_11_stopping_drains_what_runs_gives_the_lease_back_and_loses_n
     second.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn invariant_13_nothing_is_written_that_is_not_owned() {
     let cluster = TestCluster::start();
     put_owned_by_another(&cluster).await;

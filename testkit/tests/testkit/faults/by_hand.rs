@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{broken, cluster, code, create};
 use crate::support::{App, copied, copier, put};
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_restart_breaks_what_is_under_way_and_keeps_what_is_stored() {
     let (cluster, maps) = cluster();
     create(&maps, "a").await.expect("created");
@@ -31,7 +31,7 @@ async fn a_restart_breaks_what_is_under_way_and_keeps_what_is_stored() {
     assert!(cluster.story().to_string().contains("API server: restarts"));
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_server_that_is_down_answers_nobody_but_the_test_until_it_is_healed() {
     let (cluster, maps) = cluster();
     let down = cluster.take_server_down().await;
@@ -46,7 +46,7 @@ async fn a_server_that_is_down_answers_nobody_but_the_test_until_it_is_healed() 
     assert_eq!(code(maps.get("a").await), 200);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_page_after_a_compaction_is_answered_410_with_a_way_to_go_on() {
     let (cluster, maps) = cluster();
     for name in ["a", "b", "c"] {
@@ -63,7 +63,7 @@ async fn a_page_after_a_compaction_is_answered_410_with_a_way_to_go_on() {
     assert_eq!(code(maps.list(&next).await), 410);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_right_that_is_withdrawn_is_missing_until_it_is_restored() {
     let (cluster, _) = cluster();
     let operator = cluster.run(copier()).await;
@@ -79,7 +79,7 @@ async fn a_right_that_is_withdrawn_is_missing_until_it_is_restored() {
     operator.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 #[should_panic(expected = "has no right to delete nodes")]
 async fn a_right_that_nobody_has_cannot_be_withdrawn() {
     let (cluster, _) = cluster();
@@ -87,7 +87,7 @@ async fn a_right_that_nobody_has_cannot_be_withdrawn() {
     let _ = operator.withdraw(Verb::Delete, "nodes").await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_kind_that_is_removed_is_not_served_until_it_is_restored() {
     let (cluster, _) = cluster();
     cluster.install::<App>().await;
@@ -99,7 +99,7 @@ async fn a_kind_that_is_removed_is_not_served_until_it_is_restored() {
     assert_eq!(apps.list(&ListParams::default()).await.expect("served").items.len(), 0);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_actor_edits_applies_recreates_and_deletes_under_its_own_name() {
     let (cluster, _) = cluster();
     let jane = cluster.actor("jane");

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{broken, cluster, code, create};
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_error_comes_instead_of_a_write_or_after_it() {
     for (after, found) in [(false, false), (true, true)] {
         let (cluster, maps) = cluster();
@@ -30,7 +30,7 @@ async fn an_error_comes_instead_of_a_write_or_after_it() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_status_has_the_reason_of_its_code_and_names_the_object() {
     let (cluster, maps) = cluster();
     for (code, reason) in [
@@ -51,7 +51,7 @@ async fn a_status_has_the_reason_of_its_code_and_names_the_object() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_conflict_leaves_the_object_as_it_was() {
     let (cluster, maps) = cluster();
     create(&maps, "a").await.expect("created");
@@ -69,7 +69,7 @@ async fn a_conflict_leaves_the_object_as_it_was() {
     fault.assert_fired();
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_throttled_client_is_told_how_long_to_wait() {
     let (cluster, _) = cluster();
     let fault = cluster.inject(Fault::throttled(Duration::from_millis(2500)).of("configmaps").times(1));
@@ -82,7 +82,7 @@ async fn a_throttled_client_is_told_how_long_to_wait() {
     assert_eq!(fault.fired(), 1);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_answer_that_never_comes_leaves_the_client_to_its_own_timeout() {
     for (after, found) in [(false, false), (true, true)] {
         let (cluster, maps) = cluster();
@@ -99,7 +99,7 @@ async fn an_answer_that_never_comes_leaves_the_client_to_its_own_timeout() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_connection_breaks_before_or_after_the_write_or_does_not_come_about() {
     let faults = [
         (Fault::cut(), ErrorKind::ConnectionReset, false),
@@ -116,7 +116,7 @@ async fn a_connection_breaks_before_or_after_the_write_or_does_not_come_about() 
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_slow_write_is_late_itself_or_late_to_be_answered() {
     for (after, found) in [(false, false), (true, true)] {
         let (cluster, maps) = cluster();
@@ -135,7 +135,7 @@ async fn a_slow_write_is_late_itself_or_late_to_be_answered() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_read_that_is_answered_late_is_an_old_answer() {
     let (cluster, maps) = cluster();
     let fault = cluster.inject(
@@ -159,7 +159,7 @@ async fn a_read_that_is_answered_late_is_an_old_answer() {
     fault.assert_fired();
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn history_that_is_gone_hits_later_pages_alone() {
     let (cluster, maps) = cluster();
     for name in ["a", "b", "c"] {
@@ -178,7 +178,7 @@ async fn history_that_is_gone_hits_later_pages_alone() {
     assert_eq!(fault.fired(), 1);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_that_goes_on_from_what_is_gone_is_answered_410() {
     let (cluster, _) = cluster();
     let fault = cluster.inject(Fault::expired().on(Verb::Watch).of("configmaps"));
@@ -199,7 +199,7 @@ async fn a_watch_that_goes_on_from_what_is_gone_is_answered_410() {
     assert_eq!(fault.fired(), 1);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn faults_hit_replicas_and_clients_and_neither_the_test_nor_actors_unless_they_are_named() {
     let (cluster, maps) = cluster();
     let fault = cluster.inject(Fault::status(503).of("configmaps"));

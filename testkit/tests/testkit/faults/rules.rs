@@ -6,7 +6,7 @@ use kubewright_testkit::{Events, Fault, TestCluster, Verb};
 
 use super::{cluster, code, create};
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_rule_picks_by_verb_resource_name_and_number() {
     let (cluster, maps) = cluster();
     let fault = cluster.inject(
@@ -26,7 +26,7 @@ async fn a_rule_picks_by_verb_resource_name_and_number() {
     assert_eq!(fault.fired(), 2);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_a_probability_hits_follows_from_the_seed_and_from_no_other_fault() {
     async fn hits(seed: u64, before: bool) -> Vec<u16> {
         let cluster = TestCluster::builder().seed(seed).start();
@@ -51,7 +51,7 @@ async fn what_a_probability_hits_follows_from_the_seed_and_from_no_other_fault()
     assert_ne!(first, hits(8, false).await);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn faults_of_the_builder_are_in_force_from_the_start_and_their_handles_can_be_had() {
     let cluster = TestCluster::builder()
         .fault(Fault::status(500).on(Verb::Create).of("configmaps").times(1))
@@ -66,7 +66,7 @@ async fn faults_of_the_builder_are_in_force_from_the_start_and_their_handles_can
     assert_eq!(fault.to_string(), "status 500 on create of configmaps, 1 times");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn each_time_that_a_fault_fires_is_a_line_of_the_story() {
     let (cluster, maps) = cluster();
     let fault = cluster.inject(Fault::status(500).of("configmaps").times(1));
@@ -80,7 +80,7 @@ async fn each_time_that_a_fault_fires_is_a_line_of_the_story() {
     assert!(lines.contains("is healed"), "{lines}");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 #[should_panic(expected = "never fired: nothing came that its rule fits")]
 async fn a_fault_that_never_fired_is_a_failure_for_who_asks() {
     let (cluster, maps) = cluster();
@@ -89,21 +89,21 @@ async fn a_fault_that_never_fired_is_a_failure_for_who_asks() {
     fault.assert_fired();
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 #[should_panic(expected = "write `deployments` instead of `Deployment`")]
 async fn a_resource_is_named_by_its_plural() {
     let (cluster, _) = cluster();
     cluster.inject(Fault::status(500).of("Deployment"));
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 #[should_panic(expected = "a get has no effect for something to happen after")]
 async fn nothing_happens_after_the_effect_of_a_read() {
     let (cluster, _) = cluster();
     cluster.inject(Fault::cut().after_effect().on(Verb::Get));
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 #[should_panic(expected = "a view lags for a whole watch")]
 async fn a_view_lags_for_no_single_object() {
     let (cluster, _) = cluster();

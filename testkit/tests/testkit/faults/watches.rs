@@ -65,7 +65,7 @@ async fn names(maps: &Api<ConfigMap>, params: &kube::api::ListParams) -> Vec<Str
     names.filter(|name| name.len() == 1).collect()
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_breaks_before_or_after_an_event_or_gets_it_twice_or_410_instead() {
     let faults = [
         (Fault::watch_cut_before_event(), ["ADDED a", "broken", "end"]),
@@ -92,7 +92,7 @@ async fn a_watch_breaks_before_or_after_an_event_or_gets_it_twice_or_410_instead
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn one_type_of_events_can_be_hit_alone() {
     let (cluster, maps) = cluster();
     let mut watch = Watch::open(&cluster, &now(&cluster)).await;
@@ -104,7 +104,7 @@ async fn one_type_of_events_can_be_hit_alone() {
     assert_eq!(watch.all(2).await, ["ADDED a", "broken"]);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_frozen_watch_shows_nothing_new_while_gets_and_consistent_lists_do() {
     let (cluster, maps) = cluster();
     let mut open = Watch::open(&cluster, &now(&cluster)).await;
@@ -125,7 +125,7 @@ async fn a_frozen_watch_shows_nothing_new_while_gets_and_consistent_lists_do() {
     assert_eq!(names(&maps, &any).await, ["a", "b"]);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_of_another_resource_is_not_frozen_nor_one_that_the_rule_does_not_name() {
     let (cluster, maps) = cluster();
     let mut watch = Watch::open(&cluster, &now(&cluster)).await;
@@ -136,7 +136,7 @@ async fn a_watch_of_another_resource_is_not_frozen_nor_one_that_the_rule_does_no
     assert_eq!((secrets.fired(), others.fired()), (0, 0));
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_lags_by_events() {
     let (cluster, maps) = cluster();
     let mut watch = Watch::open(&cluster, &now(&cluster)).await;
@@ -157,7 +157,7 @@ async fn a_watch_lags_by_events() {
     assert_eq!(watch.all(3).await, ["ADDED b", "ADDED c", "-"]);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_lags_by_time_and_its_bookmarks_with_it() {
     let (cluster, maps) = cluster();
     let mut watch = Watch::open(&cluster, &format!("{}&allowWatchBookmarks=true", now(&cluster))).await;
@@ -172,7 +172,7 @@ async fn a_watch_lags_by_time_and_its_bookmarks_with_it() {
     assert_eq!(watch.next().await, "BOOKMARK");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn one_watch_of_several_can_lag() {
     let (cluster, maps) = cluster();
     let fault = cluster.inject(Fault::watch_frozen().of("configmaps").nth(2));
@@ -190,7 +190,7 @@ async fn one_watch_of_several_can_lag() {
     assert_eq!(fault.fired(), 1);
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_a_frozen_view_shows_outlives_compaction() {
     let (cluster, maps) = cluster();
     create(&maps, "a").await.expect("created");
