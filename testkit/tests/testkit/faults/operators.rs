@@ -60,7 +60,7 @@ fn faults_of_writes() -> Vec<Fault<OnRequest>> {
     ]
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn whatever_befalls_a_write_it_is_done_in_the_end_and_once() {
     for fault in faults_of_writes() {
         let (cluster, operator) = running().await;
@@ -89,7 +89,7 @@ async fn whatever_befalls_a_write_it_is_done_in_the_end_and_once() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn whatever_befalls_lists_and_watches_at_the_start_the_operator_comes_up() {
     let faults = || {
         let mut faults: Vec<Fault<OnRequest>> = vec![
@@ -134,7 +134,7 @@ fn faults_of_events() -> Vec<Fault<OnWatch>> {
     ]
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn whatever_befalls_a_watch_a_change_and_a_deletion_are_seen() {
     for fault in faults_of_events() {
         let (cluster, operator) = running().await;
@@ -148,7 +148,7 @@ async fn whatever_befalls_a_watch_a_change_and_a_deletion_are_seen() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn own_writes_are_not_undone_by_a_view_that_does_not_show_them_yet() {
     for fault in [
         Fault::watch_frozen().of("configmaps"),
@@ -171,7 +171,7 @@ async fn own_writes_are_not_undone_by_a_view_that_does_not_show_them_yet() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_frozen_view_of_the_primary_hides_changes_until_it_is_healed_and_from_no_new_replica() {
     let (cluster, operator) = running().await;
     let frozen = cluster.inject(Fault::watch_frozen().of("apps"));
@@ -193,7 +193,7 @@ async fn a_frozen_view_of_the_primary_hides_changes_until_it_is_healed_and_from_
     at_rest(&cluster, next).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_deletion_missed_while_history_was_compacted_is_found() {
     let (cluster, operator) = running().await;
     let away = cluster.inject(Fault::unreachable().on(Verb::Watch).on(Verb::List));
@@ -207,7 +207,7 @@ async fn a_deletion_missed_while_history_was_compacted_is_found() {
     at_rest(&cluster, operator).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn after_a_restart_of_the_server_every_watch_lists_anew_once_and_goes_on() {
     let (cluster, operator) = running().await;
     let before = operator.requests().count();
@@ -221,7 +221,7 @@ async fn after_a_restart_of_the_server_every_watch_lists_anew_once_and_goes_on()
     at_rest(&cluster, operator).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_outage_is_asked_after_ever_more_seldom_and_over_within_a_minute_of_its_end() {
     let (cluster, operator) = running().await;
     let down = cluster.take_server_down().await;
@@ -242,7 +242,7 @@ async fn an_outage_is_asked_after_ever_more_seldom_and_over_within_a_minute_of_i
     at_rest(&cluster, operator).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_operator_that_starts_while_the_server_is_down_comes_up_once_it_is_back() {
     let cluster = TestCluster::start();
     let stopped = cluster.run(copier()).await;
@@ -269,7 +269,7 @@ async fn refused(cluster: &TestCluster, fault: &str) {
         .await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_right_to_write_that_is_withdrawn_is_named_and_its_return_is_noticed() {
     let (cluster, operator) = running().await;
     let withdrawn = operator.withdraw(Verb::Patch, "configmaps").await;
@@ -280,7 +280,7 @@ async fn a_right_to_write_that_is_withdrawn_is_named_and_its_return_is_noticed()
     at_rest(&cluster, operator).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn rights_to_read_that_are_withdrawn_stop_a_watch_only_until_they_return() {
     let (cluster, operator) = running().await;
     let watch = operator.withdraw(Verb::Watch, "configmaps").await;
@@ -299,7 +299,7 @@ async fn rights_to_read_that_are_withdrawn_stop_a_watch_only_until_they_return()
     at_rest(&cluster, operator).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_kind_that_goes_and_comes_back_is_reconciled_again() {
     let (cluster, operator) = running().await;
     let removed = cluster.remove_kind::<App>().await;
@@ -311,7 +311,7 @@ async fn a_kind_that_goes_and_comes_back_is_reconciled_again() {
     at_rest(&cluster, operator).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_another_actor_edits_deletes_and_holds_by_a_finalizer_is_put_right() {
     let (cluster, operator) = running().await;
     let jane = cluster.actor("jane");
@@ -333,7 +333,7 @@ async fn what_another_actor_edits_deletes_and_holds_by_a_finalizer_is_put_right(
     at_rest(&cluster, operator).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_strangers_object_of_the_same_name_is_left_alone_until_it_goes() {
     let (cluster, operator) = running().await;
     let jane = cluster.actor("jane");
