@@ -1,5 +1,10 @@
 //! Reads of a filled cache, beside what they cannot do without.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "the peer is what people would write; its order is not looked at"
+)]
+
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
