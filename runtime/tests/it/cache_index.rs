@@ -65,7 +65,7 @@ async fn map(cluster: &TestCluster, name: &str, apps: &[&str]) {
     cluster.apply(&map).await;
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_index_follows_every_change_and_a_panic_in_it_stops_nothing() {
     let cluster = TestCluster::start();
     let notes = Notes::default();

@@ -38,7 +38,7 @@ impl Reconciler for Woken {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_key_from_outside_is_reconciled_whatever_becomes_of_another_source() {
     let cluster = TestCluster::start();
     let notes = Notes::default();

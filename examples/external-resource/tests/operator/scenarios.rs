@@ -161,7 +161,7 @@ async fn deleted_while_away(make: Make, crash: Option<Crash>) -> Result<(), Viol
     nothing_left(root.path())
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_deletion_that_nobody_was_there_to_see_is_made_up_for_unless_one_waits_to_be_told() {
     deleted_while_away(good, None)
         .await
@@ -169,7 +169,7 @@ async fn a_deletion_that_nobody_was_there_to_see_is_made_up_for_unless_one_waits
     found(deleted_while_away(cleans_up_when_told, None).await, "nothing_left");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_crash_at_any_write_leaves_nothing_behind_unless_the_guard_comes_afterwards() {
     for write in 1..=2 {
         for crash in [Crash::BeforeWrite(write), Crash::AfterWrite(write)] {
@@ -209,7 +209,7 @@ async fn made_anew_while_parted(make: Make) -> Result<(), Violation> {
     Ok(())
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_object_that_was_made_anew_meanwhile_is_another_unless_one_knows_by_name() {
     made_anew_while_parted(good).await.expect("the operator comes through");
     found(made_anew_while_parted(knows_by_name).await, "converged");

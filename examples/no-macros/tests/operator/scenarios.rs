@@ -83,7 +83,7 @@ fn found(result: Result<(), Violation>, oracle: &str) {
     assert_eq!(violation.oracle(), oracle, "{violation}");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_service_that_somebody_else_edits_is_put_right_unless_nobody_watches_it() {
     let told = "someone-else patch  services default/hello → 200";
     let edit = async |_: &TestCluster, other: Actor| {
@@ -94,7 +94,7 @@ async fn a_service_that_somebody_else_edits_is_put_right_unless_nobody_watches_i
     found(meddled(does_not_watch, told, &edit).await, "same_end_state");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_service_that_is_deleted_while_its_watch_is_cut_comes_back_unless_nobody_watches_it() {
     let told = "someone-else delete services default/hello → 200";
     let delete = async |cluster: &TestCluster, other: Actor| {
