@@ -6,6 +6,7 @@ mod crash;
 mod life;
 mod recover;
 mod scale;
+mod scenarios;
 
 use app_operator::api::App;
 use kubewright::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
