@@ -183,11 +183,14 @@ pub(crate) struct Delayed<B: Body> {
     way: Option<Way<B>>,
 }
 
+/// What a body gave: a frame, or what ended it.
+type Sent<B> = Result<Frame<Bytes>, <B as Body>::Error>;
+
 /// Frames on their way.
 struct Way<B: Body> {
     events: Events,
     /// Each with the time at which it arrives; `None` is the end.
-    frames: VecDeque<(Instant, Option<Result<Frame<Bytes>, B::Error>>)>,
+    frames: VecDeque<(Instant, Option<Sent<B>>)>,
     ended: bool,
     timer: Pin<Box<Sleep>>,
 }

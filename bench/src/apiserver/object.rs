@@ -67,7 +67,7 @@ pub(crate) fn definition() -> Value {
 
 /// A custom resource as a client writes it: 1.5 KB of JSON. `change` makes versions that differ.
 pub(crate) fn widget(name: &str, change: usize) -> Value {
-    let env: Vec<Value> = (0..10)
+    let env: Vec<Value> = (0..14)
         .map(|i| json!({ "name": format!("VARIABLE_{i}"), "value": format!("a value of ordinary length, {i}") }))
         .collect();
     json!({

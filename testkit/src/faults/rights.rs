@@ -204,9 +204,9 @@ mod tests {
             without(&before, Verb::List, "secrets"),
             [rule(&["pods"], &["get", "list"]), rule(&["secrets"], &["get"])]
         );
-        assert_eq!(without(&before, Verb::Patch, "secrets"), [before.clone()]);
+        assert_eq!(without(&before, Verb::Patch, "secrets"), std::slice::from_ref(&before));
         assert_eq!(without(&rule(&["pods"], &["get"]), Verb::Get, "pods"), []);
-        assert_eq!(without(&before, Verb::List, "nodes"), [before.clone()]);
+        assert_eq!(without(&before, Verb::List, "nodes"), std::slice::from_ref(&before));
     }
 
     #[test]

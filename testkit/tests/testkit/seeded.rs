@@ -34,7 +34,7 @@ async fn an_error_that_is_returned_fails_the_test() -> kubewright::Result<()> {
 #[kubewright_testkit::test(timeout = "2h")]
 #[should_panic(expected = "2 h of the test's time have passed")]
 async fn what_never_comes_fails_the_test_rather_than_hang_it(_cluster: TestCluster) {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[kubewright_testkit::test(now = "2026-03-01T12:00:00Z")]
@@ -81,6 +81,7 @@ fn in_hash_order() -> Vec<u32> {
 }
 
 #[cfg(all(feature = "pinned", target_os = "linux"))]
+#[expect(clippy::disallowed_methods, reason = "what users write")]
 mod pinned {
     use std::time::SystemTime;
 

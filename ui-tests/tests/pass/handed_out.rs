@@ -25,7 +25,7 @@ mod acting {
 
     #[derive(CustomResource, Serialize, Deserialize, JsonSchema, Clone, Debug)]
     #[kube(group = "theatre.dev", version = "v1", kind = "Role", namespaced)]
-    pub struct RoleSpec {
+    pub(super) struct RoleSpec {
         /// Who plays it.
         pub actor: String,
     }

@@ -4,6 +4,10 @@
 //! to add. It is part of the ordinary build. `UPDATE_EXPECT=1` writes it anew from the messages.
 #![allow(dead_code, reason = "nothing runs the programs")]
 
+#[allow(
+    clippy::needless_borrows_for_generic_args,
+    reason = "the programs stand as in `fail/`, where nothing is asked but which right is missing"
+)]
 mod programs;
 
 use std::fmt::Write as _;

@@ -36,12 +36,12 @@ impl Chance {
 
     /// `digits` random hexadecimal digits.
     pub(crate) fn hex(&mut self, digits: usize) -> String {
-        self.from_alphabet(b"0123456789abcdef", digits)
+        self.letters_of(b"0123456789abcdef", digits)
     }
 
     /// A suffix of a generated name: the alphabet is Kubernetes' (`k8s.io/apimachinery/pkg/util/rand`).
     pub(crate) fn suffix(&mut self, length: usize) -> String {
-        self.from_alphabet(b"bcdfghjklmnpqrstvwxz2456789", length)
+        self.letters_of(b"bcdfghjklmnpqrstvwxz2456789", length)
     }
 
     pub(crate) fn uid(&mut self) -> String {
@@ -72,10 +72,10 @@ impl Chance {
     /// Random bytes in base64, without padding where `bytes` is a multiple of three.
     pub(crate) fn base64(&mut self, bytes: usize) -> String {
         const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        self.from_alphabet(ALPHABET, bytes.div_ceil(3) * 4)
+        self.letters_of(ALPHABET, bytes.div_ceil(3) * 4)
     }
 
-    fn from_alphabet(&mut self, alphabet: &[u8], length: usize) -> String {
+    fn letters_of(&mut self, alphabet: &[u8], length: usize) -> String {
         let mut text = String::with_capacity(length);
         for _ in 0..length {
             // Writing to a String cannot fail.
