@@ -27,6 +27,8 @@ pub(crate) async fn serve(address: SocketAddr) -> Result<(), Failure> {
     let acceptor = acceptor()?;
     loop {
         let (stream, _) = listener.accept().await?;
+        // As the server does; without it the peer would wait for a delayed acknowledgement and look slow.
+        stream.set_nodelay(true)?;
         let acceptor = acceptor.clone();
         tokio::spawn(async move {
             let Ok(stream) = acceptor.accept(stream).await else {
