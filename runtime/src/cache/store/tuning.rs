@@ -132,7 +132,8 @@ impl Store {
             .collect()
     }
 
-    /// Takes up a codec: what is stored plain is put under it at once, what is under an older one when it moves.
+    /// Takes up a codec. What was plain before the first one is put under it at once, what is under an older one when it
+    /// moves.
     /// `None` where there are too many codecs already.
     pub(crate) fn take_up(&mut self, codec: Arc<Codec>) -> Option<u8> {
         let at = match self.codecs.iter().position(Option::is_none) {
@@ -144,15 +145,18 @@ impl Store {
         };
         let id = u8::try_from(at).ok()?;
         self.codecs[at] = Some(InUse { codec, bodies: 0 });
-        if let Some(before) = self.current.replace(id)
-            && let Some(used) = &self.codecs[usize::from(before)]
-            && used.bodies == 0
-        {
-            self.codecs[usize::from(before)] = None;
-        }
-        if self.plain > 0 {
-            for page in self.pages.all() {
-                self.evacuate(page);
+        match self.current.replace(id) {
+            // What is under an older codec is left until it moves: all at once would hold up every reader.
+            Some(before) => {
+                let unused = self.codecs[usize::from(before)].as_ref();
+                if unused.is_some_and(|used| used.bodies == 0) {
+                    self.codecs[usize::from(before)] = None;
+                }
+            }
+            None => {
+                for page in self.pages.all() {
+                    self.evacuate(page);
+                }
             }
         }
         Some(id)
