@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::order;
 use crate::http::accept::Media;
 use crate::http::{protobuf, yaml};
 
@@ -38,13 +39,13 @@ impl Answer {
     /// 200 with a JSON document.
     #[must_use]
     pub fn json(document: &Value) -> Self {
-        Self::new(200, "application/json", document.to_string())
+        Self::new(200, "application/json", order::text(document))
     }
 
     /// 200 with a document in a media type.
     pub(crate) fn of(media: Media, content_type: &'static str, document: &Value) -> Self {
         let body: Bytes = match media {
-            Media::Json => document.to_string().into(),
+            Media::Json => order::text(document).into(),
             Media::Yaml => yaml::write(document).into(),
             Media::Protobuf => protobuf::encode(document).unwrap_or_default().into(),
         };

@@ -7,6 +7,7 @@ mod accept;
 mod aggregated;
 mod answer;
 mod groups;
+mod order;
 mod plain;
 
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub fn respond(resources: &[Arc<Resource>], ask: &Ask<'_>) -> Option<Result<Answ
     let groups = || Groups::of(resources);
     let (plain, aggregated) = match parts.as_slice() {
         [""] => (plain::paths(&groups()), None),
-        ["version"] => (plain::version(), None),
+        ["version"] => return Some(Ok(Answer::new(200, "application/json", plain::version_text()))),
         ["api"] => (plain::core_versions(), Some(true)),
         ["apis"] => (plain::groups(&groups()), Some(false)),
         ["api", version] => (plain::resources(&groups(), "", version)?, None),
@@ -47,8 +48,8 @@ pub fn respond(resources: &[Arc<Resource>], ask: &Ask<'_>) -> Option<Result<Answ
         ["apis", group, version] => (plain::resources(&groups(), group, version)?, None),
         _ => return None,
     };
-    if matches!(parts.as_slice(), ["" | "version"]) {
-        // These two are always JSON.
+    if parts == [""] {
+        // This one is always JSON.
         return Some(Ok(Answer::json(&plain)));
     }
     Some(accept::choose(ask.accept, aggregated.is_some()).map(|(media, form)| {

@@ -12,7 +12,7 @@ const MAJOR: &str = "1";
 const MINOR: &str = "36";
 
 /// `/version`.
-pub(super) fn version() -> Value {
+fn version() -> Value {
     json!({
         "major": MAJOR,
         "minor": MINOR,
@@ -28,6 +28,28 @@ pub(super) fn version() -> Value {
         "compiler": "rustc",
         "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
     })
+}
+
+/// `/version` as the real server writes it: one field a line, in the order of their declaration.
+pub(super) fn version_text() -> String {
+    const FIELDS: [&str; 13] = [
+        "major",
+        "minor",
+        "emulationMajor",
+        "emulationMinor",
+        "minCompatibilityMajor",
+        "minCompatibilityMinor",
+        "gitVersion",
+        "gitCommit",
+        "gitTreeState",
+        "buildDate",
+        "goVersion",
+        "compiler",
+        "platform",
+    ];
+    let version = version();
+    let lines = FIELDS.map(|field| format!("  \"{field}\": {}", version[field]));
+    format!("{{\n{}\n}}", lines.join(",\n"))
 }
 
 /// `/`: what there is to ask for.

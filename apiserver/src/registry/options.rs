@@ -29,6 +29,16 @@ pub(crate) struct WriteOptions {
 }
 
 impl WriteOptions {
+    /// The options of a patch as admission sees them: those of the create or update that the patch is.
+    pub(crate) fn of_kind(&self, kind: &str) -> Self {
+        let mut options = self.clone();
+        options.object["kind"] = kind.into();
+        if let Some(fields) = options.object.as_object_mut() {
+            fields.remove("force");
+        }
+        options
+    }
+
     /// Reads and checks options of that kind (`CreateOptions` and so on).
     ///
     /// # Errors

@@ -60,7 +60,7 @@ pub(crate) async fn patch(
     // A patch is looked at only once the object has been found.
     super::read::find(scope)?;
     let patch = read(scope, kind, text)?;
-    change(scope, options, "", &mut |old| {
+    change(scope, &options.of_kind("UpdateOptions"), "", &mut |old| {
         let object = patched(scope, kind, old, &patch.value)?;
         decoded(scope, options, kind, object, &patch, text)
     })
@@ -248,7 +248,10 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
     };
     let (name, namespace) = (&scope.name, &scope.namespace);
     if scope.core.store.find(&resource.stored_under, namespace, name).is_some() {
-        return change(scope, options, "", &mut |old| merge(Some(old))).await;
+        return change(scope, &options.of_kind("UpdateOptions"), "", &mut |old| {
+            merge(Some(old))
+        })
+        .await;
     }
     if !scope.subresource.is_empty() {
         return Err(ApiError::not_found(resource, name));
@@ -264,7 +267,7 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
     }
-    Box::pin(create(scope, options, object, warnings, true)).await
+    Box::pin(create(scope, &options.of_kind("CreateOptions"), object, warnings, true)).await
 }
 
 /// What the converter that strategic patches go through says where the JSON decoder says `json: cannot unmarshal …`.

@@ -65,7 +65,11 @@ const NODE: &[Column] = &[
     })
     .wide(),
     Column::text("Kernel-Version", "The version of the node's kernel.", |row| {
-        row.text_or("/status/nodeInfo/kernelVersion", "<unknown>").into()
+        let kernel = row.text_or("/status/nodeInfo/kernelVersion", "<unknown>");
+        match row.text_or("/status/nodeInfo/architecture", "") {
+            "" => kernel.into(),
+            architecture => format!("{kernel} ({architecture})").into(),
+        }
     })
     .wide(),
     Column::text(

@@ -96,7 +96,7 @@ impl Client {
     }
 
     async fn over_https(&self, config: &Value, target: &Target, review: &Value) -> Result<Value, String> {
-        let body = Bytes::from(review.to_string());
+        let body = Bytes::from(super::review::text(review));
         let bundle = config["caBundle"].as_str().unwrap_or_default();
         let bundle = STANDARD
             .decode(bundle)

@@ -62,6 +62,51 @@ pub(crate) fn review(version: &str, uid: &str, request: &Request<'_>, seen: &See
     json!({ "kind": "AdmissionReview", "apiVersion": format!("admission.k8s.io/{version}"), "request": body })
 }
 
+/// The fields of a review and of its request, in the order in which the real server writes them.
+const ORDER: [&str; 20] = [
+    "apiVersion",
+    "request",
+    "response",
+    "uid",
+    "kind",
+    "resource",
+    "subResource",
+    "requestKind",
+    "requestResource",
+    "requestSubResource",
+    "name",
+    "namespace",
+    "operation",
+    "userInfo",
+    "object",
+    "oldObject",
+    "dryRun",
+    "options",
+    "desiredAPIVersion",
+    "objects",
+];
+
+/// A review as text, its own fields in the order of their declaration.
+pub(super) fn text(review: &Value) -> String {
+    ordered(review, |field, value| {
+        if field == "request" {
+            ordered(value, |_, value| value.to_string())
+        } else {
+            value.to_string()
+        }
+    })
+}
+
+fn ordered(record: &Value, write: impl Fn(&str, &Value) -> String) -> String {
+    let place = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+    let mut fields: Vec<(&String, &Value)> = record.as_object().into_iter().flatten().collect();
+    fields.sort_by_key(|(name, _)| place(name));
+    let fields = fields
+        .into_iter()
+        .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), write(name, value)));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
+
 /// The object in the version that the webhook asked for.
 pub(crate) fn converted(object: &Value, seen: &Seen) -> Value {
     let mut object = object.clone();
