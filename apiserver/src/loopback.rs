@@ -92,9 +92,8 @@ impl Loopback {
     ///
     /// # Errors
     /// As over HTTP: 404 if there is no such object.
-    #[expect(clippy::unused_async, reason = "like every verb, so that reads may wait one day")]
     pub async fn get(&self, resource: &Gvr, namespace: &str, name: &str) -> Result<Value, ApiError> {
-        registry::loopback::get(&self.core, resource, namespace, name)
+        registry::loopback::get(&self.core, resource, namespace, name).await
     }
 
     /// Objects of a resource (all namespaces if `namespace` is empty) and the revision of the list; `query` is a URL

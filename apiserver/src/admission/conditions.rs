@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::policy::of_request;
-use super::webhook::matching::Seen;
+use super::webhook::review::View;
 use super::{Inner, Request};
 use crate::cel::Program;
 use crate::error::ApiError;
@@ -14,7 +14,7 @@ pub(super) fn hold(
     spec: &Value,
     ignore: bool,
     request: &Request<'_>,
-    seen: &Seen,
+    view: &View<'_>,
 ) -> Result<bool, ApiError> {
     let conditions = spec["matchConditions"]
         .as_array()
@@ -23,7 +23,7 @@ pub(super) fn hold(
     if conditions.is_empty() {
         return Ok(true);
     }
-    let variables = of_request(inner, request, seen);
+    let variables = of_request(inner, request, view);
     let mut fault = None;
     for condition in conditions {
         let expression = condition["expression"].as_str().unwrap_or_default();

@@ -141,7 +141,7 @@ impl Admission {
         limits::default(&self.0, request);
         defaults::apply(&self.0, request)?;
         let mut warnings = Vec::new();
-        policy::mutate(&self.0, request)?;
+        policy::mutate(&self.0, request).await?;
         let mutated = webhook::mutate(&self.0, request, &mut warnings).await;
         with_warnings(mutated, warnings)
     }
@@ -164,7 +164,7 @@ impl Admission {
             .and_then(|()| pod_security::check(&self.0, request, &mut warnings))
             .and_then(|()| resize::check(&self.0, request));
         if validated.is_ok() {
-            validated = policy::validate(&self.0, request, &mut warnings);
+            validated = policy::validate(&self.0, request, &mut warnings).await;
         }
         if validated.is_ok() {
             validated = webhook::validate(&self.0, request, &mut warnings).await;

@@ -18,21 +18,24 @@ mod remove;
 pub mod scale;
 mod set;
 mod shape;
+mod views;
 
 use serde_json::{Value, json};
 
 use self::compare::Comparison;
 use self::fields::Fields;
 use self::managed::Entry;
-use self::ownership::{Applied, Conflicts};
+use self::ownership::{Applied, Conflicts, Stopped};
 use self::shape::Shape;
+use self::views::{Changes, schema_of};
 use crate::error::ApiError;
-use crate::resource::{Resource, api_version};
+use crate::resource::Resource;
 use crate::schema::Schema;
 
 pub use element::Element;
 pub(crate) use element::compare as compare_values;
 pub use set::FieldSet;
+pub use views::{Views, bare, other_versions};
 
 /// Whose write it is.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +75,16 @@ impl Operation {
 /// To be called on the client's object with defaults filled in, before admission and before the server puts back
 /// what the write may not change: what those set belongs to nobody. `reset` names the top-level fields that this
 /// (sub)resource never owns. A list sent by the client is believed, `[]` and `[{}]` clear all ownership, no list and
-/// a broken one keep what is stored; an object without any entry gets none from updates.
-pub fn track_update(resource: &Resource, old: Option<&Value>, new: &mut Value, manager: &Manager<'_>, reset: &[&str]) {
+/// a broken one keep what is stored; an object without any entry gets none from updates. `views` has both objects in the
+/// versions of [`other_versions`]; where it lacks one, fields are compared in the version of the write.
+pub fn track_update(
+    resource: &Resource,
+    old: Option<&Value>,
+    new: &mut Value,
+    manager: &Manager<'_>,
+    reset: &[&str],
+    views: &Views,
+) {
     let sent = take_managed_fields(new);
     let stored = old.map_or(&Value::Null, managed::of);
     let kept = || managed::decode_stored(stored).unwrap_or_default();
@@ -98,6 +109,7 @@ pub fn track_update(resource: &Resource, old: Option<&Value>, new: &mut Value, m
         &mut entries,
         entry_of(manager, manager.name),
         reset,
+        views,
     );
     managed::cap(&mut entries);
     managed::encode(new, entries);
@@ -116,11 +128,14 @@ fn zero(resource: &Resource) -> Value {
 /// Merges the applied `config` into `current`; returns the merged object with its managedFields.
 ///
 /// `reset` names the top-level fields that this (sub)resource never owns: `status` on the object itself, `spec` and
-/// `metadata` on `/status`. The caller puts them back, as after an update.
+/// `metadata` on `/status`. The caller puts them back, as after an update. Fields that others own in other versions are
+/// compared in those, and so are the applier's own from before: what `views` lacks for that is wanted there
+/// afterwards, and the outcome is void.
 ///
 /// # Errors
 /// 409 with one cause per field when others own what the configuration changes and `force` is off; 400 when it
-/// brings managedFields or another version; 500 when it does not fit the schema.
+/// brings managedFields or another version; 500 when it does not fit the schema, or when `views` lacks something.
+#[allow(clippy::too_many_arguments, reason = "each is a part of one request")]
 pub fn server_side(
     resource: &Resource,
     current: Option<&Value>,
@@ -128,6 +143,7 @@ pub fn server_side(
     manager: &Manager<'_>,
     force: bool,
     reset: &[&str],
+    views: &Views,
 ) -> Result<Value, ApiError> {
     check_config(&resource.schema, config, manager)?;
     let nothing = json!({});
@@ -143,6 +159,7 @@ pub fn server_side(
             &mut entries,
             entry_of(manager, "before-first-apply"),
             reset,
+            views,
         );
     }
     let shape = Shape::of(&resource.schema);
@@ -153,17 +170,30 @@ pub fn server_side(
         ..entry_of(manager, manager.name)
     };
     let ignored = ignored(reset);
-    let attempt = |entries, force| ownership::apply(shape, live, config, entries, applier.clone(), &ignored, force);
+    let write = ownership::Write {
+        resource,
+        live,
+        config,
+        ignored: &ignored,
+        views,
+    };
+    let attempt = |entries, force| ownership::apply(&write, entries, applier.clone(), force);
     // Only a hand-over from client-side apply may need the entries a second time.
     let spare = last_applied::may_take_over(manager.name).then(|| entries.clone());
-    let applied = attempt(entries, force).or_else(|conflicts| {
+    let applied = attempt(entries, force).or_else(|stopped| {
+        let Stopped::Conflicts(conflicts) = stopped else {
+            return Err(stopped);
+        };
         let left = last_applied::remaining(manager.name, shape, live, conflicts);
         match spare {
             Some(entries) if left.is_empty() => attempt(entries, true),
-            _ => Err(left),
+            _ => Err(Stopped::Conflicts(left)),
         }
     });
-    let Applied { object, mut entries } = applied.map_err(|conflicts| conflict(&conflicts))?;
+    let Applied { object, mut entries } = applied.map_err(|stopped| match stopped {
+        Stopped::Conflicts(conflicts) => conflict(&conflicts),
+        Stopped::Unconverted => ApiError::internal("an owner's version of the object is missing"),
+    })?;
     if object.is_some()
         && let Some(own) = entries.iter_mut().find(|e| e.is(&applier))
     {
@@ -213,19 +243,22 @@ fn own_changes(
     entries: &mut Vec<Entry>,
     mut writer: Entry,
     reset: &[&str],
+    views: &Views,
 ) {
     fit_entries(resource, entries);
-    let changes = Comparison::of(Shape::of(&resource.schema), old, new).without(&ignored(reset));
+    let changes = Changes::of(resource, views, entries, (old, new), &ignored(reset));
+    for entry in entries.iter_mut().filter(|e| !e.is(&writer)) {
+        let seen = changes.seen_by(entry);
+        entry.fields.remove(&seen.added);
+        entry.fields.remove(&seen.modified);
+        entry.fields.remove(&seen.removed);
+    }
     let Comparison {
         added: mut taken,
         modified,
         removed,
-    } = changes;
+    } = changes.here;
     taken.add(modified);
-    for entry in entries.iter_mut().filter(|e| !e.is(&writer)) {
-        entry.fields.remove(&taken);
-        entry.fields.remove(&removed);
-    }
     // Of its own fields the writer keeps those that are still there; what is never owned leaves its entry, too.
     let earlier = entries
         .iter()
@@ -247,27 +280,20 @@ fn own_changes(
     entries.retain(|e| !e.fields.is_empty());
 }
 
-/// Drops the entries of versions that are no longer served, and fits the others to the schema as it is now.
+/// Drops the entries of versions that are no longer served, and fits the others to their schema as it is now.
 fn fit_entries(resource: &Resource, entries: &mut Vec<Entry>) {
-    entries.retain(|e| knows_version(resource, &e.api_version));
-    let shape = Shape::of(&resource.schema);
-    for entry in entries {
-        entry.fields.fit(shape);
-    }
-}
-
-fn knows_version(resource: &Resource, wanted: &str) -> bool {
-    if wanted == resource.api_version() {
-        return true;
-    }
-    let (group, version) = wanted.split_once('/').unwrap_or(("", wanted));
-    match &resource.custom {
-        Some(custom) => custom
-            .versions
-            .iter()
-            .any(|(v, _)| api_version(&resource.group, v) == wanted),
-        None => Schema::builtin(group, version, &resource.kind).is_some(),
-    }
+    let own = resource.api_version();
+    entries.retain_mut(|entry| {
+        if entry.api_version == own {
+            entry.fields.fit(Shape::of(&resource.schema));
+            return true;
+        }
+        let schema = schema_of(resource, &entry.api_version);
+        if let Some(schema) = &schema {
+            entry.fields.fit(Shape::of(schema));
+        }
+        schema.is_some()
+    });
 }
 
 fn entry_of(manager: &Manager<'_>, name: &str) -> Entry {

@@ -2,15 +2,24 @@
 
 use serde_json::Value;
 
-use super::compare::Comparison;
 use super::fields::Fields;
 use super::managed::Entry;
 use super::set::FieldSet;
 use super::shape::{Atom, Shape};
+use super::views::{Changes, Views, schema_of};
 use super::{merge, owned, remove};
+use crate::resource::Resource;
 
 /// The fields of each other manager that a write changes; empty when nobody else is concerned.
 pub(super) type Conflicts = Vec<(Entry, FieldSet)>;
+
+/// Why an apply went no further.
+pub(super) enum Stopped {
+    /// Others own what it changes.
+    Conflicts(Conflicts),
+    /// Somebody's version of the object is missing.
+    Unconverted,
+}
 
 /// Takes what the write changed away from the other managers, and what it removed away from everybody.
 ///
@@ -18,18 +27,21 @@ pub(super) type Conflicts = Vec<(Entry, FieldSet)>;
 /// error and `entries` stay as they are.
 pub(super) fn settle(
     entries: &mut Vec<Entry>,
-    changes: &Comparison,
+    changes: &Changes,
     writer: Option<&Entry>,
     force: bool,
 ) -> Result<(), Conflicts> {
     let is_writer = |entry: &Entry| writer.is_some_and(|w| w.is(entry));
     if !changes.is_empty() {
-        let taken = changes.modified.union(&changes.added);
+        let taken_from = |entry: &Entry| {
+            let seen = changes.seen_by(entry);
+            entry.fields.intersection(&seen.modified.union(&seen.added))
+        };
         if !force {
             let conflicts: Conflicts = entries
                 .iter()
                 .filter(|e| !is_writer(e))
-                .map(|e| (e, e.fields.intersection(&taken)))
+                .map(|e| (e, taken_from(e)))
                 .filter(|(_, fields)| !fields.is_empty())
                 .map(|(e, fields)| (e.clone(), fields))
                 .collect();
@@ -38,10 +50,12 @@ pub(super) fn settle(
             }
         }
         for entry in entries.iter_mut().filter(|e| !is_writer(e)) {
+            let seen = changes.seen_by(entry);
             if force {
-                entry.fields.remove(&taken);
+                entry.fields.remove(&seen.modified);
+                entry.fields.remove(&seen.added);
             }
-            entry.fields.remove(&changes.removed);
+            entry.fields.remove(&seen.removed);
         }
     }
     entries.retain(|e| !e.fields.is_empty());
@@ -54,16 +68,31 @@ pub(super) struct Applied {
     pub(super) entries: Vec<Entry>,
 }
 
-/// Applies `config` as `applier` (its entry, still without fields) to `live`.
+/// What an apply is about.
+pub(super) struct Write<'a> {
+    pub(super) resource: &'a Resource,
+    pub(super) live: &'a Value,
+    pub(super) config: &'a Value,
+    /// What is never owned here.
+    pub(super) ignored: &'a FieldSet,
+    pub(super) views: &'a Views,
+}
+
+/// Applies the configuration as `applier` (its entry, still without fields) to the live object.
 pub(super) fn apply(
-    shape: Shape<'_>,
-    live: &Value,
-    config: &Value,
+    write: &Write<'_>,
     mut entries: Vec<Entry>,
     mut applier: Entry,
-    ignored: &FieldSet,
     force: bool,
-) -> Result<Applied, Conflicts> {
+) -> Result<Applied, Stopped> {
+    let Write {
+        resource,
+        live,
+        config,
+        ignored,
+        views,
+    } = *write;
+    let shape = Shape::of(&resource.schema);
     let mut object = merge::merge(shape, Some(live), Some(config)).unwrap_or_default();
     let mut own = owned::fields(shape, config).without_below(ignored);
     own.remove(super::untracked());
@@ -73,14 +102,23 @@ pub(super) fn apply(
         .position(|e| e.is(&applier))
         .map(|at| entries.swap_remove(at));
     applier.time = last.as_ref().and_then(|l| l.time.clone());
-    if let Some(last) = last.filter(|last| last.fields != applier.fields) {
-        let managed = owned::fields(shape, config).without_below(ignored);
-        object = prune(shape, object, &entries, managed, &last.fields.set());
+    let same = |last: &Entry| last.api_version == applier.api_version && last.fields == applier.fields;
+    if let Some(last) = last.filter(|last| !same(last)) {
+        let own = &applier.api_version;
+        object = if last.api_version == *own && entries.iter().all(|e| e.api_version == *own) {
+            let managed = owned::fields(shape, config).without_below(ignored);
+            prune(shape, object, &entries, managed, &last.fields.set())
+        } else {
+            prune_across(write, object, &entries, &applier, &last).ok_or(Stopped::Unconverted)?
+        };
     }
     entries.push(applier.clone());
-    let changes = Comparison::of(shape, live, &object).without(ignored);
+    let changes = Changes::of(resource, views, &entries, (live, &object), ignored);
+    if views.lacks() {
+        return Err(Stopped::Unconverted);
+    }
     let unchanged = super::element::same(live, &object);
-    settle(&mut entries, &changes, Some(&applier), force)?;
+    settle(&mut entries, &changes, Some(&applier), force).map_err(Stopped::Conflicts)?;
     Ok(Applied {
         object: (!unchanged).then_some(object),
         entries,
@@ -107,6 +145,52 @@ fn prune(shape: Shape<'_>, merged: Value, others: &[Entry], mut managed: FieldSe
     let pruned = remove::remove(shape, &merged, &everything.difference(&left.union(&managed)));
     let left = with_named_fields(shape, &owned::fields(shape, &pruned));
     remove::remove(shape, &merged, &everything.difference(&left).intersection(&last))
+}
+
+/// [`prune`] where owners speak several versions: what the applier set last time goes in its version of then, what the
+/// others own comes back in theirs. Nothing if a version of the object is missing.
+fn prune_across(write: &Write<'_>, merged: Value, others: &[Entry], applier: &Entry, last: &Entry) -> Option<Value> {
+    let resource = write.resource;
+    let last_set = last.fields.set();
+    if last_set.is_empty() {
+        return Some(merged);
+    }
+    let shown = |object: &Value, version: &str| -> Option<Value> {
+        if object["apiVersion"] == version {
+            return Some(object.clone());
+        }
+        Some((*write.views.find(object, version)?).clone())
+    };
+    let own = &applier.api_version;
+    let of_config = owned::fields(Shape::of(&resource.schema), write.config).without_below(write.ignored);
+    let mut managed: Vec<(&str, FieldSet)> = vec![(own, of_config)];
+    for entry in others {
+        match managed.iter_mut().find(|(version, _)| *version == entry.api_version) {
+            Some((_, set)) => set.add(entry.fields.set().into_owned()),
+            None => managed.push((&entry.api_version, entry.fields.set().into_owned())),
+        }
+    }
+    // What is owned in the version of last time comes back first: conversion may need it.
+    managed.sort_by_key(|(version, _)| *version != last.api_version);
+    let last_schema = schema_of(resource, &last.api_version)?;
+    let in_last = Shape::of(&last_schema);
+    let before = shown(&merged, &last.api_version)?;
+    let mut pruned = remove::remove(in_last, &before, &with_named_fields(in_last, &last_set));
+    for (version, set) in managed {
+        let schema = schema_of(resource, version)?;
+        let shape = Shape::of(&schema);
+        let everything = shown(&merged, version)?;
+        let left = with_named_fields(shape, &owned::fields(shape, &shown(&pruned, version)?));
+        let kept = left.union(&with_named_fields(shape, &set));
+        let all = with_named_fields(shape, &owned::fields(shape, &everything));
+        pruned = remove::remove(shape, &everything, &all.difference(&kept));
+    }
+    let left = with_named_fields(in_last, &owned::fields(in_last, &shown(&pruned, &last.api_version)?));
+    let all = with_named_fields(in_last, &owned::fields(in_last, &before));
+    let lost = all
+        .difference(&left)
+        .intersection(&with_named_fields(in_last, &last_set));
+    shown(&remove::remove(in_last, &before, &lost), own)
 }
 
 /// The set with every declared field on the way to a member added.

@@ -46,13 +46,28 @@ fn manager(name: &str) -> Manager<'_> {
 }
 
 fn apply(live: Option<&Value>, who: &str, spec: Value, force: bool) -> Result<Value, ApiError> {
-    server_side(&things(), live, &thing(spec), &manager(who), force, &["status"])
+    server_side(
+        &things(),
+        live,
+        &thing(spec),
+        &manager(who),
+        force,
+        &["status"],
+        &Views::default(),
+    )
 }
 
 fn update(live: &Value, who: &str, spec: Value) -> Value {
     let mut new = live.clone();
     new["spec"] = spec;
-    track_update(&things(), Some(live), &mut new, &manager(who), &["status"]);
+    track_update(
+        &things(),
+        Some(live),
+        &mut new,
+        &manager(who),
+        &["status"],
+        &Views::default(),
+    );
     new
 }
 
@@ -84,7 +99,7 @@ fn an_applier_owns_what_it_sets_and_nothing_on_the_way() {
 #[test]
 fn an_updater_owns_the_maps_and_lists_that_it_brings_too() {
     let mut new = thing(json!({ "m": { "x": "1" }, "s": ["q"] }));
-    track_update(&things(), None, &mut new, &manager("one"), &[]);
+    track_update(&things(), None, &mut new, &manager("one"), &[], &Views::default());
     let expected = json!({ "f:spec": { ".": {}, "f:m": { ".": {}, "f:x": {} }, "f:s": { ".": {}, "v:\"q\"": {} } } });
     assert_eq!(fields_of(&new, "one"), expected);
 }
@@ -146,7 +161,7 @@ fn updates_of_an_object_without_entries_are_not_tracked_until_the_first_apply() 
 #[test]
 fn more_than_ten_updaters_are_folded_into_one() {
     let mut object = thing(json!({}));
-    track_update(&things(), None, &mut object, &manager("m0"), &[]);
+    track_update(&things(), None, &mut object, &manager("m0"), &[], &Views::default());
     let mut map = json!({});
     for index in 0..12 {
         map[format!("k{index}")] = "1".into();

@@ -1,5 +1,6 @@
 //! CustomResourceDefinitions: what they default to, what they demand, which resources they make.
 
+pub(crate) mod conversion;
 pub mod jsonpath;
 mod names;
 mod object;

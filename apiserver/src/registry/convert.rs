@@ -68,6 +68,23 @@ pub(crate) fn to_storage(resource: &Resource, object: &mut Value) -> Result<(), 
     Ok(())
 }
 
+/// Turns an object of any version of the resource's kind into the version `to`, for kinds that no webhook converts.
+pub(crate) fn without_webhook(resource: &Resource, mut object: Value, to: &str) -> Value {
+    let of = |api_version: &str| {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Resource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            ..resource.clone()
+        }
+    };
+    let from = of(object["apiVersion"].as_str().unwrap_or_default());
+    // Conversions fail where a webhook is needed, and nowhere else.
+    let converted = to_storage(&from, &mut object).and_then(|()| from_storage(&of(to), &mut object));
+    debug_assert!(converted.is_ok(), "{} needs a webhook", resource.kind);
+    object
+}
+
 /// Whether the stored form of the resource is the one that its version shows.
 pub(crate) fn is_stored_form(resource: &Resource) -> bool {
     resource.version == resource.storage_version && (resource.group.is_empty() || &*resource.stored_under != "events")

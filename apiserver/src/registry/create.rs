@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::options::WriteOptions;
 use super::shape::{self, Shown};
 use super::update::{admit, stamp};
-use super::{Outcome, Scope, convert, definitions, fields, owners, strategy};
+use super::{Outcome, Scope, conversion, convert, definitions, fields, owners, strategy};
 use crate::admission::Operation;
 use crate::error::ApiError;
 use crate::resource::Resource;
@@ -116,14 +116,16 @@ async fn create_warning(
                 None => return Ok(Shown::Value(candidate)),
             }
         } else {
-            match scope.core.store.insert(draft(scope, &name, candidate)?) {
+            let departing = conversion::departing(scope, candidate).await?;
+            match scope.core.store.insert(draft(scope, &name, departing)?) {
                 Ok(stored) => {
                     scope.written(None, &stored);
                     if definitions::is_definition(resource) {
                         let group = stored.value()["spec"]["group"].as_str().unwrap_or_default().to_owned();
                         Box::pin(definitions::settle(scope, &group)).await;
                     }
-                    return shape::show(resource, &stored);
+                    let arrived = conversion::arrived(scope, stored).await?;
+                    return shape::show(resource, &arrived);
                 }
                 Err(existing) => existing,
             }
@@ -134,14 +136,16 @@ async fn create_warning(
     }
 }
 
-/// The object in its stored form, ready to be stored under its key.
+/// The object in its stored form, ready to be stored under its key; what a webhook converts is converted already.
 ///
 /// # Errors
 /// 500 when its conversion fails.
 pub(crate) fn draft(scope: &Scope, name: &str, mut object: Value) -> Result<Draft, ApiError> {
     let resource = &*scope.resource;
     if !convert::is_stored_form(resource) {
-        convert::to_storage(resource, &mut object)?;
+        if !conversion::by_webhook(resource) {
+            convert::to_storage(resource, &mut object)?;
+        }
         // What only the written version knows is not stored.
         if let Some(schema) = shape::storage_schema(resource) {
             schema.prune(&mut object);

@@ -10,6 +10,7 @@ use super::Scope;
 use super::options::WriteOptions;
 use super::update::{Change, change};
 use crate::access::User;
+use crate::apply::Views;
 use crate::builtins;
 use crate::catalog::Catalog;
 use crate::crd;
@@ -79,7 +80,7 @@ pub(crate) async fn settle(scope: &Scope, group: &str) {
         // Each step is a write of its own, as on the real server.
         for _ in 0..ATTEMPTS {
             let Some(state) = next_state(&one) else { break };
-            let mut make = |_: &Value| {
+            let mut make = |_: &Value, _: &Views| {
                 Ok(Change {
                     object: state.clone(),
                     warnings: Vec::new(),

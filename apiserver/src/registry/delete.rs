@@ -10,7 +10,7 @@ use super::options::{DeleteOptions, Propagation};
 use super::read::{self, List};
 use super::shape::{self, Shown};
 use super::traits::Traits;
-use super::{Outcome, Scope, definitions};
+use super::{Outcome, Scope, conversion, definitions};
 use crate::admission::{Operation, Request};
 use crate::error::ApiError;
 use crate::http::query::Query;
@@ -36,9 +36,10 @@ async fn delete_as(scope: &Scope, options: &DeleteOptions, name: &str) -> Result
     for _ in 0..ATTEMPTS {
         let stored = read::find(scope)?;
         check_preconditions(&scope.resource, &stored, options)?;
-        let old = shape::value(&scope.resource, &stored)?;
+        let arrived = conversion::arrived(scope, Arc::clone(&stored)).await?;
+        let old = shape::value(&scope.resource, &arrived)?;
         let warnings = admit(scope, options, name, &old).await?;
-        if let Some(shown) = step(scope, options, &stored, &old)? {
+        if let Some(shown) = step(scope, options, &stored, &old).await? {
             return Ok(Outcome {
                 code: 200,
                 shown,
@@ -92,7 +93,12 @@ pub(crate) fn is_finished(resource: &Resource, object: &Value) -> bool {
 }
 
 /// What a deletion does to the object as it is; `None` means that somebody else wrote in between.
-fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Value) -> Result<Option<Shown>, ApiError> {
+async fn step(
+    scope: &Scope,
+    options: &DeleteOptions,
+    stored: &Arc<Stored>,
+    old: &Value,
+) -> Result<Option<Shown>, ApiError> {
     let resource = &*scope.resource;
     let mut marked = old.clone();
     let grace = if is_namespace(resource) {
@@ -108,7 +114,7 @@ fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Valu
     set_finalizers(options, &mut marked);
     let held = held(resource, &marked);
     let stays = match grace {
-        Grace::Pending => return shape::show(resource, stored).map(Some),
+        Grace::Pending => return Ok(Some(Shown::Value(old.clone()))),
         Grace::Period(seconds) => held || seconds > 0,
         Grace::None => held,
     };
@@ -122,11 +128,8 @@ fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Valu
     let mut last = Arc::clone(stored);
     // A grace period of zero is written before the object goes, as on the real server; without one only what stays is.
     if (stays || matches!(grace, Grace::Period(_))) && marked != *old {
-        match scope
-            .core
-            .store
-            .replace(stored, draft(scope, &scope.name, marked.clone())?)
-        {
+        let departing = conversion::departing(scope, marked.clone()).await?;
+        match scope.core.store.replace(stored, draft(scope, &scope.name, departing)?) {
             Ok(written) => {
                 scope.written(Some(stored), &written);
                 last = written;
@@ -135,13 +138,19 @@ fn step(scope: &Scope, options: &DeleteOptions, stored: &Arc<Stored>, old: &Valu
         }
     }
     if stays {
-        return shape::show(resource, &last).map(Some);
+        let arrived = conversion::arrived(scope, last).await?;
+        return shape::show(resource, &arrived).map(Some);
     }
     let Ok(revision) = scope.core.store.remove(&last) else {
         return Ok(None);
     };
     scope.removed(&last, revision);
-    let mut left = shape::value(resource, &last)?;
+    // What goes is shown as it was read before.
+    let mut left = if conversion::by_webhook(resource) {
+        marked
+    } else {
+        shape::value(resource, &last)?
+    };
     left["metadata"]["resourceVersion"] = revision.to_string().into();
     Ok(Some(gone(resource, &last, left)))
 }

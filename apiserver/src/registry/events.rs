@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use super::Scope;
+use super::conversion::{arrived, by_webhook};
 use super::read::Selectors;
 use super::watch::{EventForm, next_bookmark};
 use crate::error::ApiError;
@@ -63,10 +64,8 @@ impl<F: EventForm> Events<F> {
         if self.scope.sight.is_cut() {
             return self.break_off();
         }
-        if let Some(object) = self.next_of_state() {
-            let (key, revision) = (object.key.clone(), object.revision);
-            let frame = self.shown("ADDED", &object, revision);
-            return self.send("ADDED", Some(&key), revision, frame);
+        if let Some(object) = self.state.next() {
+            return self.present(object).await;
         }
         if let Some(complete) = self.end_of_state {
             if self.seen < complete {
@@ -80,7 +79,7 @@ impl<F: EventForm> Events<F> {
         if let Some(change) = self.held.take() {
             if self.is_shown(&change) {
                 self.seen = self.seen.max(change.revision);
-                return self.event(&change);
+                return self.event(&change).await;
             }
             self.held = Some(change);
         }
@@ -101,9 +100,15 @@ impl<F: EventForm> Events<F> {
         }
     }
 
-    fn next_of_state(&mut self) -> Option<Arc<Stored>> {
-        let selectors = &self.selectors;
-        self.state.by_ref().find(|object| selectors.matches(object))
+    /// Sends an object of the state, if it is selected.
+    async fn present(&mut self, object: Arc<Stored>) {
+        let (key, revision) = (object.key.clone(), object.revision);
+        let frame = match arrived(&self.scope, object).await {
+            Ok(object) if self.selectors.matches(&object) => self.shown("ADDED", &object, revision),
+            Ok(_) => return,
+            Err(error) => self.error(&error),
+        };
+        self.send("ADDED", Some(&key), revision, frame);
     }
 
     fn is_shown(&self, change: &Change) -> bool {
@@ -112,7 +117,7 @@ impl<F: EventForm> Events<F> {
     }
 
     /// Sends the event that a change is to this watcher, if it is one.
-    fn event(&mut self, change: &Arc<Change>) {
+    async fn event(&mut self, change: &Arc<Change>) {
         let Some(key) = change.object().map(|object| &object.key) else {
             return;
         };
@@ -120,8 +125,15 @@ impl<F: EventForm> Events<F> {
         if change.revision <= self.after || elsewhere {
             return;
         }
-        let before = change.old.as_ref().filter(|old| self.selectors.matches(old));
-        let now = change.new.as_ref().filter(|new| self.selectors.matches(new));
+        let (old, new) = match both(&self.scope, change).await {
+            Ok(both) => both,
+            Err(error) => {
+                let frame = self.error(&error);
+                return self.send("ERROR", Some(key), change.revision, frame);
+            }
+        };
+        let before = old.as_ref().filter(|old| self.selectors.matches(old));
+        let now = new.as_ref().filter(|new| self.selectors.matches(new));
         let (kind, object) = match (before, now) {
             (None, Some(new)) => ("ADDED", new),
             (Some(_), Some(new)) => ("MODIFIED", new),
@@ -216,4 +228,18 @@ impl<F: EventForm> Events<F> {
         let frame = self.form.frame("BOOKMARK", text);
         self.send("BOOKMARK", None, self.seen, frame);
     }
+}
+
+/// The object before and after a change, in the version of the watch.
+async fn both(scope: &Scope, change: &Change) -> Result<(Option<Arc<Stored>>, Option<Arc<Stored>>), ApiError> {
+    let mut both = [change.old.clone(), change.new.clone()];
+    if by_webhook(&scope.resource) {
+        for object in &mut both {
+            if let Some(stored) = object.take() {
+                *object = Some(arrived(scope, stored).await?);
+            }
+        }
+    }
+    let [old, new] = both;
+    Ok((old, new))
 }

@@ -9,7 +9,7 @@ use super::options::{DeleteOptions, FieldValidation, WriteOptions};
 use super::read;
 use super::shape;
 use super::sight::Sight;
-use super::{PatchKind, Scope, pods};
+use super::{PatchKind, Scope, conversion, pods};
 use crate::access::User;
 use crate::error::ApiError;
 use crate::http::json::Parsed;
@@ -17,9 +17,9 @@ use crate::http::query::Query;
 use crate::resource::Gvr;
 use crate::server::Core;
 
-pub(crate) fn get(core: &Arc<Core>, resource: &Gvr, namespace: &str, name: &str) -> Result<Value, ApiError> {
+pub(crate) async fn get(core: &Arc<Core>, resource: &Gvr, namespace: &str, name: &str) -> Result<Value, ApiError> {
     let scope = scope(core, "", resource, namespace, name)?;
-    let stored = read::find(&scope)?;
+    let stored = conversion::anew(&scope, read::find(&scope)?).await?;
     shape::value(&scope.resource, &stored)
 }
 

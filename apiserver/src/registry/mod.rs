@@ -6,6 +6,7 @@
 
 mod autoscaler;
 pub(crate) mod bootstrap;
+pub(crate) mod conversion;
 pub(crate) mod convert;
 pub(crate) mod create;
 pub(crate) mod decode;
@@ -96,6 +97,7 @@ impl Scope {
             new: Some(Arc::clone(new)),
         });
         self.core.written(&self.resource, new);
+        conversion::spread(self, new);
     }
 
     /// To be called after every removal of an object.

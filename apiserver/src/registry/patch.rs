@@ -8,7 +8,7 @@ use super::options::{FieldValidation, WriteOptions};
 use super::strategy;
 use super::update::{Change, change, check_name, may_create};
 use super::{Outcome, Scope};
-use crate::apply::{self, Manager};
+use crate::apply::{self, Manager, Views};
 use crate::error::{ApiError, Cause};
 use crate::http::json::{self, Parsed, Twice};
 use crate::http::{go_json, yaml};
@@ -60,7 +60,7 @@ pub(crate) async fn patch(
     // A patch is looked at only once the object has been found.
     super::read::find(scope)?;
     let patch = read(scope, kind, text)?;
-    change(scope, &options.of_kind("UpdateOptions"), "", &mut |old| {
+    change(scope, &options.of_kind("UpdateOptions"), "", &mut |old, _| {
         let object = patched(scope, kind, old, &patch.value)?;
         decoded(scope, options, kind, object, &patch, text)
     })
@@ -222,7 +222,7 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
     let resource = &*scope.resource;
     let (config, warnings) = applied(text, options.validation)?;
     check_identity(scope, &config)?;
-    let merge = |current: Option<&Value>| {
+    let merge = |current: Option<&Value>, views: &Views| {
         let api_version = resource.api_version();
         let manager = Manager {
             name: options.field_manager.as_deref().unwrap_or(&scope.agent),
@@ -233,7 +233,7 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
         };
         let force = options.force.unwrap_or_default();
         let reset = strategy::reset_fields(resource, &scope.subresource);
-        let mut object = apply::server_side(resource, current, &config, &manager, force, reset)?;
+        let mut object = apply::server_side(resource, current, &config, &manager, force, reset, views)?;
         // Apply has refused unknown fields already; what it emptied in a custom resource stays null for validation.
         if resource.custom.is_none() {
             decode::decode(resource, &mut object)?;
@@ -248,8 +248,8 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
     };
     let (name, namespace) = (&scope.name, &scope.namespace);
     if scope.core.store.find(&resource.stored_under, namespace, name).is_some() {
-        return change(scope, &options.of_kind("UpdateOptions"), "", &mut |old| {
-            merge(Some(old))
+        return change(scope, &options.of_kind("UpdateOptions"), "", &mut |old, views| {
+            merge(Some(old), views)
         })
         .await;
     }
@@ -263,7 +263,7 @@ async fn apply(scope: &Scope, options: &WriteOptions, text: &[u8]) -> Result<Out
     }
     let Change {
         mut object, warnings, ..
-    } = merge(None)?;
+    } = merge(None, &Views::default())?;
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
     }

@@ -61,7 +61,7 @@ pub(crate) async fn bind_to(scope: &Scope, options: &WriteOptions, binding: &Val
     }
     let now = scope.core.clock.now_rfc3339();
     pod.subresource = "binding".to_owned();
-    update::change(&pod, options, "", &mut |old| {
+    update::change(&pod, options, "", &mut |old, _| {
         let conflict = |why: String| {
             let mut error = ApiError::conflict(&pod.resource, &pod.name, "");
             error.message = format!("Operation cannot be fulfilled on pods/binding {:?}: {why}", pod.name);
@@ -159,7 +159,7 @@ async fn mark_evicted(pod: &Scope, options: &WriteOptions) -> Result<(), ApiErro
         ..pod.clone()
     };
     let now = scope.core.clock.now_rfc3339();
-    update::change(&scope, options, "", &mut |old| {
+    update::change(&scope, options, "", &mut |old, _| {
         let mut object = old.clone();
         let conditions = &mut object["status"]["conditions"];
         if !conditions.is_array() {
@@ -304,7 +304,7 @@ async fn spend_budget(scope: &Scope, pod: &Value, dry_run: bool) -> Result<(), A
         ..scope.clone()
     };
     let (pod, now) = (scope.name.clone(), scope.core.clock.now_rfc3339());
-    update::change(&budget, &WriteOptions::default(), "", &mut |old| {
+    update::change(&budget, &WriteOptions::default(), "", &mut |old, _| {
         let mut object = old.clone();
         let left = object["status"]["disruptionsAllowed"].as_i64().unwrap_or_default() - 1;
         object["status"]["disruptionsAllowed"] = left.into();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::conversion::{all_arrived, anew};
 use super::fields::FieldSelector;
 use super::labels::LabelSelector;
 use super::options::integer;
@@ -27,7 +28,7 @@ pub(crate) async fn get(scope: &Scope, query: &Query) -> Result<Outcome, ApiErro
         let revision = text.parse().map_err(|_| ApiError::new(500, "", not_a_number(text)))?;
         wait_for(scope, revision).await?;
     }
-    let stored = find(scope)?;
+    let stored = anew(scope, find(scope)?).await?;
     shape::show(&scope.resource, &stored).map(Outcome::ok)
 }
 
@@ -121,7 +122,7 @@ pub(crate) async fn list(scope: &Scope, query: &Query) -> Result<List, ApiError>
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        return next_page(scope, &token, limit, &selectors);
+        return next_page(scope, &token, limit, &selectors).await;
     }
     let store = &scope.core.store;
     let name = &scope.resource.stored_under;
@@ -132,6 +133,7 @@ pub(crate) async fn list(scope: &Scope, query: &Query) -> Result<List, ApiError>
             seen(scope, namespace)?
         };
         let limit = limit.filter(|_| resource_version.is_empty());
+        let view = all_arrived(scope, view).await?;
         return Ok(page(view, None, limit, &selectors, namespace.is_none()));
     }
     let revision: u64 = resource_version
@@ -148,6 +150,7 @@ pub(crate) async fn list(scope: &Scope, query: &Query) -> Result<List, ApiError>
     } else {
         seen(scope, namespace)?
     };
+    let view = all_arrived(scope, view).await?;
     Ok(page(view, None, limit, &selectors, namespace.is_none()))
 }
 
@@ -184,7 +187,12 @@ pub(crate) fn not_a_number(text: &str) -> String {
     format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax")
 }
 
-fn next_page(scope: &Scope, token: &Token, limit: Option<usize>, selectors: &Selectors) -> Result<List, ApiError> {
+async fn next_page(
+    scope: &Scope,
+    token: &Token,
+    limit: Option<usize>,
+    selectors: &Selectors,
+) -> Result<List, ApiError> {
     let namespace = (!scope.namespace.is_empty()).then_some(scope.namespace.as_str());
     let (store, name) = (&scope.core.store, &scope.resource.stored_under);
     let view = match u64::try_from(token.revision) {
@@ -207,6 +215,7 @@ fn next_page(scope: &Scope, token: &Token, limit: Option<usize>, selectors: &Sel
         })?,
         Err(_) => store.view(name, namespace),
     };
+    let view = all_arrived(scope, view).await?;
     Ok(page(view, Some(token), limit, selectors, namespace.is_none()))
 }
 

@@ -10,7 +10,7 @@ use super::patch::{self, PatchKind};
 use super::shape::{self, Shown};
 use super::update::{self, Change};
 use super::{Outcome, Scope};
-use crate::apply::{self, Manager};
+use crate::apply::{self, Manager, Views};
 use crate::error::{ApiError, Cause};
 use crate::resource::Resource;
 use crate::schema::Schema;
@@ -50,8 +50,8 @@ struct Paths<'a> {
 ///
 /// # Errors
 /// 404 if there is no such object, 500 if it lacks the number of replicas.
-pub(crate) fn get(scope: &Scope) -> Result<Outcome, ApiError> {
-    let stored = super::read::find(scope)?;
+pub(crate) async fn get(scope: &Scope) -> Result<Outcome, ApiError> {
+    let stored = super::conversion::anew(scope, super::read::find(scope)?).await?;
     let parent = shape::value(&scope.resource, &stored)?;
     let paths = paths(&scope.resource);
     if scope.resource.custom.is_some() && at(&parent, &paths.replicas).is_none() {
@@ -92,7 +92,8 @@ pub(crate) async fn patch(
         let (config, _) = patch::applied(text, options.validation)?;
         return write(scope, options, &mut |scale| {
             let force = options.force.unwrap_or_default();
-            let merged = apply::server_side(&SCALE, Some(scale), &config, &manager(&view, options, true), force, &[])?;
+            let manager = manager(&view, options, true);
+            let merged = apply::server_side(&SCALE, Some(scale), &config, &manager, force, &[], &Views::default())?;
             Ok((merged, Vec::new(), true))
         })
         .await;
@@ -115,12 +116,13 @@ async fn write(
 ) -> Result<Outcome, ApiError> {
     let paths = paths(&scope.resource);
     let view = view(scope);
-    let outcome = update::change(scope, options, "", &mut |parent| {
+    let outcome = update::change(scope, options, "", &mut |parent, _| {
         let old = to_scale(scope, parent);
         let (mut scale, warnings, tracked) = make(&old)?;
         check(scope, &scale, &paths)?;
         if !tracked {
-            apply::track_update(&SCALE, Some(&old), &mut scale, &manager(&view, options, false), &[]);
+            let manager = manager(&view, options, false);
+            apply::track_update(&SCALE, Some(&old), &mut scale, &manager, &[], &Views::default());
         }
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
         let mut object = parent.clone();

@@ -46,6 +46,9 @@ pub(crate) fn layout(resource: &Resource) -> Layout {
 /// The state of objects that lack defaults: no definition has it.
 pub(crate) const INCOMPLETE: u64 = u64::MAX;
 
+/// The state of objects that a webhook has converted for requests in another version: no definition has it either.
+pub(crate) const CONVERTED: u64 = u64::MAX - 1;
+
 /// The state of a resource's definition that objects are stored under.
 pub(crate) fn schema_state(resource: &Resource) -> u64 {
     resource
@@ -56,7 +59,7 @@ pub(crate) fn schema_state(resource: &Resource) -> u64 {
 
 /// Whether the stored text is what a request in this version answers.
 pub(crate) fn is_verbatim(resource: &Resource, stored: &Stored) -> bool {
-    convert::is_stored_form(resource) && stored.schema == schema_state(resource)
+    stored.schema == CONVERTED || (convert::is_stored_form(resource) && stored.schema == schema_state(resource))
 }
 
 /// The object as this version of the resource shows it.

@@ -25,7 +25,7 @@ pub(crate) fn is_virtual(resource: &Resource) -> bool {
 pub(crate) async fn serve(scope: &Scope, incoming: &Incoming, verb: &str) -> Result<Outcome, ApiError> {
     let query = &incoming.query;
     match (scope.subresource.as_str(), verb) {
-        ("scale", "get") => scale::get(scope),
+        ("scale", "get") => scale::get(scope).await,
         ("scale", "update") => {
             let options = WriteOptions::parse("UpdateOptions", query)?;
             scale::update(scope, &options, incoming.body()?, incoming.content_type()).await

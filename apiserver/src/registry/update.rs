@@ -10,10 +10,10 @@ use super::options::WriteOptions;
 use super::shape::{self, Shown};
 use super::strategy;
 use super::traits::Traits;
-use super::{Outcome, Scope, convert, definitions, owners};
+use super::{Outcome, Scope, conversion, convert, definitions, owners};
 use crate::access::Attributes;
 use crate::admission::{Operation, Request};
-use crate::apply::{self, Manager};
+use crate::apply::{self, Manager, Views};
 use crate::error::{ApiError, Cause};
 use crate::resource::Resource;
 use crate::storage::Stored;
@@ -55,7 +55,7 @@ pub(crate) async fn update(
         return Box::pin(create(scope, options, object, warnings, false)).await;
     }
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-    change(scope, options, &uid, &mut |_| {
+    change(scope, options, &uid, &mut |_, _| {
         Ok(Change {
             object: object.clone(),
             warnings: warnings.clone(),
@@ -64,6 +64,10 @@ pub(crate) async fn update(
     })
     .await
 }
+
+/// How a write makes the new object out of the present one. What it needs of the object in other versions it finds in
+/// the views, or is called again once it is there.
+pub(crate) type Make<'m> = &'m mut (dyn FnMut(&Value, &Views) -> Result<Change, ApiError> + Send);
 
 /// Changes the stored object by `make`, which is called anew when somebody else wrote in between.
 ///
@@ -74,7 +78,7 @@ pub(crate) async fn change(
     scope: &Scope,
     options: &WriteOptions,
     uid: &str,
-    make: &mut (dyn FnMut(&Value) -> Result<Change, ApiError> + Send),
+    make: Make<'_>,
 ) -> Result<Outcome, ApiError> {
     for _ in 0..ATTEMPTS {
         let mut warnings = Vec::new();
@@ -92,16 +96,34 @@ async fn attempt(
     scope: &Scope,
     options: &WriteOptions,
     uid: &str,
-    make: &mut (dyn FnMut(&Value) -> Result<Change, ApiError> + Send),
+    make: Make<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Shown>, ApiError> {
     let stored = super::read::find(scope)?;
-    let old = shape::shared(&scope.resource, &stored)?;
+    let arrived = conversion::arrived(scope, Arc::clone(&stored)).await?;
+    let old = shape::shared(&scope.resource, &arrived)?;
+    let written = write(scope, options, uid, make, warnings, (&stored, &old)).await;
+    if written.is_err() {
+        // A refusal that rests on what was converted before counts only if the object can still be converted.
+        conversion::anew(scope, stored).await?;
+    }
+    written
+}
+
+/// Makes the new object out of the old one and stores it; nothing when somebody else wrote in between.
+async fn write(
+    scope: &Scope,
+    options: &WriteOptions,
+    uid: &str,
+    make: Make<'_>,
+    warnings: &mut Vec<String>,
+    (stored, old): (&Arc<Stored>, &Arc<Value>),
+) -> Result<Option<Shown>, ApiError> {
     let Change {
         mut object,
         warnings: told,
         tracked,
-    } = make(&old)?;
+    } = made(scope, old, make).await?;
     warnings.extend(told);
     check_namespace(scope, &mut object)?;
     check_name(scope, &object)?;
@@ -115,37 +137,56 @@ async fn attempt(
     if scope.subresource == "status" && !tracked {
         // What a status write cannot change must not be owned by it either.
         let version = object["metadata"]["resourceVersion"].clone();
-        strategy::prepare_update(scope, &mut object, &old);
+        strategy::prepare_update(scope, &mut object, old);
         object["metadata"]["resourceVersion"] = version;
     }
     warnings.extend(owners::drop_repeated(&mut object, ""));
     if !tracked {
-        stamp(scope, options, Some(&old), &mut object);
+        match conversion::views(scope, old, &object).await {
+            Ok(views) => stamp_seeing(scope, options, Some(old), &mut object, &views),
+            // Ownership that cannot be told is lost, as on the real server.
+            Err(_) => object = apply::bare(&object),
+        }
     }
-    warnings.extend(admit(scope, options, Operation::Update, &mut object, Some(&old)).await?);
+    warnings.extend(admit(scope, options, Operation::Update, &mut object, Some(old)).await?);
     warnings.extend(owners::drop_repeated(&mut object, owners::AFTER_ADMISSION));
-    check_version(scope, &object, &stored)?;
+    check_version(scope, &object, stored)?;
     object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
-    restore_metadata(&mut object, &old);
-    strategy::prepare_update(scope, &mut object, &old);
+    restore_metadata(&mut object, old);
+    strategy::prepare_update(scope, &mut object, old);
     let resource = &*scope.resource;
     scope
         .core
         .access
-        .check_escalation(&scope.user, resource, &scope.namespace, &object, Some(&old))?;
-    let causes = strategy::validate_update(resource, &scope.subresource, &object, &old);
+        .check_escalation(&scope.user, resource, &scope.namespace, &object, Some(old))?;
+    let causes = strategy::validate_update(resource, &scope.subresource, &object, old);
     if !causes.is_empty() {
         let kind = object["kind"].as_str().unwrap_or(&resource.kind);
         return Err(ApiError::invalid(resource.stored_group(), kind, &scope.name, &causes));
     }
-    warnings.extend(strategy::warnings(resource, &object, Some(&old)));
-    warnings.extend(validate(scope, options, Operation::Update, &mut object, Some(&old)).await?);
-    let redefined = redefined(scope, options, &old, &object);
-    let shown = finish(scope, options, &stored, &old, object)?;
+    warnings.extend(strategy::warnings(resource, &object, Some(old)));
+    warnings.extend(validate(scope, options, Operation::Update, &mut object, Some(old)).await?);
+    let redefined = redefined(scope, options, old, &object);
+    let shown = finish(scope, options, stored, old, object).await?;
     if let (Some(group), Some(_)) = (redefined, &shown) {
         Box::pin(definitions::settle(scope, &group)).await;
     }
     Ok(shown)
+}
+
+/// The object that `make` makes, with the views that it wants of it.
+async fn made(scope: &Scope, old: &Value, make: Make<'_>) -> Result<Change, ApiError> {
+    let views = Views::default();
+    loop {
+        let made = make(old, &views);
+        let wanted = views.take_wanted();
+        if wanted.is_empty() {
+            return made;
+        }
+        for (object, version) in wanted {
+            conversion::add_view(scope, &views, object, &version).await?;
+        }
+    }
 }
 
 /// The group whose names have to be settled again: that of a definition that changed or went.
@@ -156,7 +197,7 @@ fn redefined(scope: &Scope, options: &WriteOptions, old: &Value, new: &Value) ->
 }
 
 /// Stores the changed object. `None` means that somebody else was faster.
-fn finish(
+async fn finish(
     scope: &Scope,
     options: &WriteOptions,
     stored: &Arc<Stored>,
@@ -174,24 +215,37 @@ fn finish(
         return Ok(Some(Shown::Value(object)));
     }
     if changes_nothing(resource, stored, old, &object)? {
-        return shape::show(resource, stored).map(Some);
+        return shown_again(scope, stored).await.map(Some);
     }
     if options.dry_run {
         return Ok(Some(Shown::Value(object)));
     }
-    match scope.core.store.replace(stored, draft(scope, &scope.name, object)?) {
+    let departing = conversion::departing(scope, object).await?;
+    match scope.core.store.replace(stored, draft(scope, &scope.name, departing)?) {
         Ok(written) => {
             scope.written(Some(stored), &written);
-            shape::show(resource, &written).map(Some)
+            let arrived = conversion::arrived(scope, written).await?;
+            shape::show(resource, &arrived).map(Some)
         }
         Err(_) => Ok(None),
     }
+}
+
+/// What a write answers that changed nothing.
+async fn shown_again(scope: &Scope, stored: &Arc<Stored>) -> Result<Shown, ApiError> {
+    let arrived = conversion::anew(scope, Arc::clone(stored)).await?;
+    shape::show(&scope.resource, &arrived)
 }
 
 /// Whether a write leaves what is stored as it is, the times of managedFields aside.
 fn changes_nothing(resource: &Resource, stored: &Stored, old: &Value, new: &Value) -> Result<bool, ApiError> {
     if shape::is_verbatim(resource, stored) {
         return Ok(apply::same_but_times(old, new));
+    }
+    if conversion::by_webhook(resource) {
+        // An object of another version than the one that is stored now is written anew.
+        let current = crate::resource::api_version(&resource.group, &resource.storage_version);
+        return Ok(stored.shared()["apiVersion"] == current && apply::same_but_times(old, new));
     }
     // After a change of the definition or of the storage version the same content may be stored differently.
     let mut new = new.clone();
@@ -223,6 +277,11 @@ pub(crate) fn may_create(scope: &Scope) -> Result<(), ApiError> {
 
 /// Records in managedFields what the client changed.
 pub(crate) fn stamp(scope: &Scope, options: &WriteOptions, old: Option<&Value>, object: &mut Value) {
+    stamp_seeing(scope, options, old, object, &Views::default());
+}
+
+/// [`stamp`], with the objects in the versions of other owners.
+fn stamp_seeing(scope: &Scope, options: &WriteOptions, old: Option<&Value>, object: &mut Value, views: &Views) {
     let resource = &*scope.resource;
     let api_version = resource.api_version();
     let manager = Manager {
@@ -238,6 +297,7 @@ pub(crate) fn stamp(scope: &Scope, options: &WriteOptions, old: Option<&Value>, 
         object,
         &manager,
         strategy::reset_fields(resource, &scope.subresource),
+        views,
     );
 }
 

@@ -10,6 +10,7 @@ use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::conversion::by_webhook;
 use super::events::Events;
 use super::options::integer;
 use super::read::{Selectors, not_a_number, wait_for};
@@ -235,10 +236,12 @@ fn interest(scope: &Scope, selectors: &Selectors) -> Interest {
     {
         return Interest::Object(resource, scope.namespace.as_str().into(), name.into());
     }
-    if let Some((name, value)) = selectors.labels.demanded() {
+    // What a webhook converts is selected by what it makes of it.
+    let verbatim = !by_webhook(&scope.resource);
+    if let Some((name, value)) = selectors.labels.demanded().filter(|_| verbatim) {
         return Interest::Label(resource, name.into(), value.into());
     }
-    if let Some((field, value)) = selectors.fields.demanded_field() {
+    if let Some((field, value)) = selectors.fields.demanded_field().filter(|_| verbatim) {
         return Interest::Field(resource, field.into(), value.into());
     }
     if scope.namespace.is_empty() {

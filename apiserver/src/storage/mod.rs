@@ -4,6 +4,7 @@
 //! takes the next revision and leaves a record (revision, key, old, new) in the log; a view of the past is the present
 //! with the records after it undone, so older views cost nothing until somebody asks for one.
 
+mod editions;
 mod encode;
 mod history;
 mod horizon;
@@ -14,6 +15,7 @@ mod recent;
 mod state;
 mod stored;
 
+pub use self::editions::Editions;
 pub use self::encode::{Layout, text};
 pub use self::history::Expired;
 pub use self::horizon::Horizon;

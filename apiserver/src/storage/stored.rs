@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::editions::Editions;
 use super::encode::{Encoded, Layout, encode};
 use super::key::Key;
 
@@ -79,6 +80,7 @@ impl Draft {
             head,
             version_at,
             parsed: Mutex::new(Arc::downgrade(&object)),
+            editions: Editions::default(),
         };
         (stored, object)
     }
@@ -103,6 +105,8 @@ pub struct Stored {
     pub schema: u64,
     /// Whether it has owners or is being deleted: what the garbage collector looks at.
     pub linked: bool,
+    /// What webhooks made of it for requests in other versions.
+    pub editions: Editions,
     head: usize,
     version_at: usize,
     /// The value while anybody holds it.
@@ -128,6 +132,14 @@ impl Stored {
         let value = Arc::new(self.value());
         *parsed = Arc::downgrade(&value);
         value
+    }
+
+    /// The same version of the object with other content: as another version of its kind shows it.
+    #[must_use]
+    pub fn shown_as(&self, object: Value, fields: Vec<(Arc<str>, String)>, schema: u64) -> Self {
+        Draft::new(self.key.clone(), object, fields, schema)
+            .seal(self.revision)
+            .0
     }
 
     /// The value of a label.

@@ -6,12 +6,13 @@ use super::compiled::{Policy, Rule};
 use super::params::{self, Params};
 use super::variables::{Composed, conditions_hold, in_error, of_request};
 use super::{matching, merge};
-use crate::admission::webhook::{matching::Seen, mutating::settle, patch, review};
+use crate::admission::webhook::review::{self, View};
+use crate::admission::webhook::{matching::Seen, mutating::settle, patch};
 use crate::admission::{Inner, Operation, Request};
 use crate::error::ApiError;
 
 /// Lets every policy that a binding puts in force change the object.
-pub(crate) fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(), ApiError> {
+pub(crate) async fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(), ApiError> {
     if !matches!(request.operation, Operation::Create | Operation::Update) {
         return Ok(());
     }
@@ -25,7 +26,7 @@ pub(crate) fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(), Api
             if !constraints.is_null() && matching::seen(inner, constraints, request).is_none() {
                 continue;
             }
-            if let Err(fault) = apply(inner, policy, binding, request, &seen)?
+            if let Err(fault) = apply(inner, policy, binding, request, &seen).await?
                 && !policy.ignores_failure()
             {
                 let text = format!(
@@ -40,7 +41,7 @@ pub(crate) fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(), Api
 }
 
 /// Applies the mutations of a policy; the inner result is a fault that `failurePolicy` decides about.
-fn apply(
+async fn apply(
     inner: &Inner,
     policy: &Policy,
     binding: &Value,
@@ -55,17 +56,14 @@ fn apply(
     for param in &params {
         for rule in &policy.rules {
             // Each mutation sees what those before it made of the object.
-            let composed = Composed::of(policy, of_request(inner, request, seen), param);
-            match conditions_hold(policy, &composed) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => return Ok(Err(error)),
-            }
-            match changed(rule, &composed, request, seen) {
-                Ok(Some(object)) => {
-                    settle(request, object)?;
+            let view = review::view(inner, request, seen).await?;
+            let outcome = judge(inner, policy, rule, param, request, &view);
+            match outcome {
+                Ok(Outcome::Changed(object)) => {
+                    settle(inner, request, object).await?;
                 }
-                Ok(None) => {}
+                Ok(Outcome::Skipped) => {}
+                Ok(Outcome::NotConcerned) => break,
                 Err(fault) => return Ok(Err(fault)),
             }
         }
@@ -73,12 +71,38 @@ fn apply(
     Ok(Ok(()))
 }
 
+/// What a mutation does.
+enum Outcome {
+    /// The object in the version that the policy sees.
+    Changed(Value),
+    /// Nothing.
+    Skipped,
+    /// The conditions of the policy do not hold.
+    NotConcerned,
+}
+
+fn judge(
+    inner: &Inner,
+    policy: &Policy,
+    rule: &Rule,
+    param: &Value,
+    request: &Request<'_>,
+    view: &View<'_>,
+) -> Result<Outcome, String> {
+    let composed = Composed::of(policy, of_request(inner, request, view), param);
+    if !conditions_hold(policy, &composed)? {
+        return Ok(Outcome::NotConcerned);
+    }
+    let changed = changed(rule, &composed, view)?;
+    Ok(changed.map_or(Outcome::Skipped, Outcome::Changed))
+}
+
 /// The object as the mutation makes it; none when a `test` of its patch does not hold.
-fn changed(rule: &Rule, variables: &Composed, request: &Request<'_>, seen: &Seen) -> Result<Option<Value>, String> {
+fn changed(rule: &Rule, variables: &Composed, view: &View<'_>) -> Result<Option<Value>, String> {
     let result = variables
         .evaluate(&rule.expression)
         .map_err(|error| in_error(&rule.expression, &error))?;
-    let mut object = review::converted(request.object, seen);
+    let mut object = view.object.clone().into_owned();
     if rule.spec["patchType"] == "JSONPatch" {
         return match patch::apply(&mut object, &result) {
             Ok(()) => Ok(Some(object)),
@@ -86,6 +110,6 @@ fn changed(rule: &Rule, variables: &Composed, request: &Request<'_>, seen: &Seen
             Err(fault) => Err(format!("JSON Patch: {fault}")),
         };
     }
-    merge::configuration(&mut object, &result, request.resource.schema.root());
+    merge::configuration(&mut object, &result, view.resource.schema.root());
     Ok(Some(object))
 }

@@ -6,6 +6,7 @@ use super::compiled::{Policy, Rule};
 use super::matching;
 use super::params::{self, Params};
 use super::variables::{Composed, conditions_hold, in_error, of_request};
+use crate::admission::webhook::review;
 use crate::admission::{Inner, Request};
 use crate::error::ApiError;
 
@@ -16,19 +17,20 @@ struct Denial {
 }
 
 /// Judges the request by every policy that a binding puts in force for it.
-pub(crate) fn validate(inner: &Inner, request: &Request<'_>, warnings: &mut Vec<String>) -> Result<(), ApiError> {
+pub(crate) async fn validate(inner: &Inner, request: &Request<'_>, warnings: &mut Vec<String>) -> Result<(), ApiError> {
     let policies = inner.policies.validating(&inner.store);
     let mut refusal = None;
     for policy in policies.iter() {
         let Some(seen) = matching::seen(inner, &policy.spec["matchConstraints"], request) else {
             continue;
         };
+        let view = review::view(inner, request, &seen).await?;
         for (name, binding) in &policy.bindings {
             let constraints = &binding["matchResources"];
             if !constraints.is_null() && matching::seen(inner, constraints, request).is_none() {
                 continue;
             }
-            let variables = of_request(inner, request, &seen);
+            let variables = of_request(inner, request, &view);
             for denial in judge(inner, policy, binding, request, &variables) {
                 let does = |action: &str| {
                     binding["validationActions"]

@@ -5,18 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::compiled::{Parsed, Policy};
-use crate::admission::webhook::matching::Seen;
-use crate::admission::webhook::review;
+use crate::admission::webhook::review::{self, View};
 use crate::admission::{Inner, Request};
 use crate::cel::{Asked, Program, Variables};
 
 /// `object`, `oldObject`, `request`, `namespaceObject` and `authorizer`.
-pub(crate) fn of_request(inner: &Inner, request: &Request<'_>, seen: &Seen) -> Variables {
+pub(crate) fn of_request(inner: &Inner, request: &Request<'_>, view: &View<'_>) -> Variables {
     let mut variables = Variables::default();
-    variables.set("object", &review::converted(request.object, seen), None);
-    let old = request.old.map_or(Value::Null, |old| review::converted(old, seen));
-    variables.set("oldObject", &old, None);
-    let mut about = review::review("v1", "", request, seen)["request"].take();
+    variables.set("object", &view.object, None);
+    variables.set("oldObject", &view.old, None);
+    let mut about = review::review("v1", "", request, view)["request"].take();
     if let Some(fields) = about.as_object_mut() {
         for field in ["uid", "object", "oldObject"] {
             fields.remove(field);

@@ -71,7 +71,19 @@ impl Client {
     /// Dropping the future closes the connection; the webhook may have acted on the review.
     pub(super) async fn post(&self, webhook: &Webhook, review: &Value) -> Result<Value, String> {
         let seconds = webhook.spec["timeoutSeconds"].as_u64().unwrap_or(DEFAULT_SECONDS);
-        let config = &webhook.spec["clientConfig"];
+        self.call(&webhook.spec["clientConfig"], seconds, review).await
+    }
+
+    /// Posts a review to what a `clientConfig` names and answers what came back within so many seconds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::post`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Self::post`].
+    pub(crate) async fn call(&self, config: &Value, seconds: u64, review: &Value) -> Result<Value, String> {
         let target = Target::of(config, seconds)?;
         let handler = self.handler(&target);
         let call = async {

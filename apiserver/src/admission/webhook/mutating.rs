@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::configured::Webhook;
 use super::matching::{Seen, matches};
+use super::review::View;
 use super::{answer, patch, review};
 use crate::admission::{Inner, Request, conditions};
 use crate::builtins;
@@ -28,10 +29,10 @@ pub(crate) async fn mutate(
         let Some(seen) = matches(webhook, request, &inner.store) else {
             continue;
         };
-        if !conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request, &seen)? {
+        let Some(changed) = call(inner, webhook, &seen, request, warnings).await? else {
             continue;
-        }
-        if call(inner, webhook, &seen, request, warnings).await? {
+        };
+        if changed {
             again.append(&mut called);
         }
         if webhook.text("reinvocationPolicy") == "IfNeeded" {
@@ -42,29 +43,31 @@ pub(crate) async fn mutate(
         let Some(seen) = matches(webhook, request, &inner.store) else {
             continue;
         };
-        if conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request, &seen)? {
-            call(inner, webhook, &seen, request, warnings).await?;
-        }
+        call(inner, webhook, &seen, request, warnings).await?;
     }
     Ok(())
 }
 
-/// Calls one webhook; whether it changed the object.
+/// Calls one webhook, unless its conditions leave the request out; whether it changed the object.
 async fn call(
     inner: &Inner,
     webhook: &Webhook,
     seen: &Seen,
     request: &mut Request<'_>,
     warnings: &mut Vec<String>,
-) -> Result<bool, ApiError> {
+) -> Result<Option<bool>, ApiError> {
     let uid = inner.clock.uid();
-    let answer = match ask(inner, webhook, seen, request, &uid).await {
+    let view = review::view(inner, request, seen).await?;
+    if !conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request, &view)? {
+        return Ok(None);
+    }
+    let answer = match ask(inner, webhook, &view, request, &uid).await {
         Ok(answer) => answer,
         Err(failure) => {
             let failure = format!("failed calling webhook {:?}: {failure}", webhook.name);
             if webhook.ignores_failure() {
                 tracing::warn!("{failure}; the request goes on, as failurePolicy says");
-                return Ok(false);
+                return Ok(Some(false));
             }
             return Err(ApiError::internal(failure));
         }
@@ -74,20 +77,24 @@ async fn call(
         return Err(answer.refusal(&webhook.name));
     }
     match answer.patch {
-        Some(operations) if !request.object.is_null() => change(request, seen, &operations),
-        _ => Ok(false),
+        Some(operations) if !request.object.is_null() => {
+            let mut object = view.object.into_owned();
+            patch::apply(&mut object, &operations).map_err(ApiError::internal)?;
+            settle(inner, request, object).await.map(Some)
+        }
+        _ => Ok(Some(false)),
     }
 }
 
 async fn ask(
     inner: &Inner,
     webhook: &Webhook,
-    seen: &Seen,
+    view: &View<'_>,
     request: &Request<'_>,
     uid: &str,
 ) -> Result<answer::Answer, String> {
     let version = review::version(webhook)?;
-    let review = review::review(version, uid, request, seen);
+    let review = review::review(version, uid, request, view);
     let body = inner
         .client
         .post(webhook, &review)
@@ -96,16 +103,14 @@ async fn ask(
     answer::read(&body, version, uid, true)
 }
 
-/// Applies a patch to the object, in the version in which the webhook saw it.
-fn change(request: &mut Request<'_>, seen: &Seen, operations: &Value) -> Result<bool, ApiError> {
-    let mut object = review::converted(request.object, seen);
-    patch::apply(&mut object, operations).map_err(ApiError::internal)?;
-    settle(request, object)
-}
-
-/// Puts the changed object in the request's place, decoded and defaulted again; whether it is another one.
-pub(crate) fn settle(request: &mut Request<'_>, mut object: Value) -> Result<bool, ApiError> {
+/// Puts the changed object in the request's place, in its version, decoded and defaulted again; whether it is another
+/// one.
+pub(crate) async fn settle(inner: &Inner, request: &mut Request<'_>, mut object: Value) -> Result<bool, ApiError> {
     let resource = request.resource;
+    let own = resource.api_version();
+    if request.subresource.is_empty() && object.is_object() && object["apiVersion"] != *own {
+        object = review::converted(inner, request, &object, &own).await?;
+    }
     if request.subresource.is_empty() && object.is_object() {
         let kind = object["kind"].as_str().unwrap_or(&resource.kind);
         if kind != resource.kind && resource.custom.is_none() {

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::configured::Webhook;
 use super::matching::Seen;
-use crate::admission::{Operation, Request};
+use crate::admission::{Inner, Operation, Request};
+use crate::error::ApiError;
+use crate::registry::conversion;
 use crate::resource::{Resource, Subresource};
 
 /// The versions of `admission.k8s.io` that are spoken.
@@ -24,12 +26,58 @@ pub(super) fn version(webhook: &Webhook) -> Result<&'static str, String> {
     known.ok_or_else(|| format!("webhook does not accept known AdmissionReview versions {VERSIONS:?}"))
 }
 
-/// The review, with `uid` to be repeated in the answer.
-pub(crate) fn review(version: &str, uid: &str, request: &Request<'_>, seen: &Seen) -> Value {
-    let resource: &Resource = match seen {
-        Seen::AsSent => request.resource,
-        Seen::As(other) => other,
+/// A request in the version in which a webhook or policy sees it.
+pub(crate) struct View<'r> {
+    pub(crate) resource: &'r Resource,
+    pub(crate) object: Cow<'r, Value>,
+    pub(crate) old: Cow<'r, Value>,
+}
+
+/// The request as it is seen.
+///
+/// # Errors
+///
+/// 500 when an object cannot be converted.
+pub(crate) async fn view<'r>(inner: &Inner, request: &'r Request<'_>, seen: &'r Seen) -> Result<View<'r>, ApiError> {
+    let old = request.old.unwrap_or(&Value::Null);
+    let Seen::As(other) = seen else {
+        return Ok(View {
+            resource: request.resource,
+            object: Cow::Borrowed(request.object),
+            old: Cow::Borrowed(old),
+        });
     };
+    let to = other.api_version();
+    Ok(View {
+        resource: other,
+        object: Cow::Owned(converted(inner, request, request.object, &to).await?),
+        old: Cow::Owned(converted(inner, request, old, &to).await?),
+    })
+}
+
+/// An object of the request in another version, unless there is none.
+///
+/// # Errors
+///
+/// 500 when it cannot be converted.
+pub(super) async fn converted(
+    inner: &Inner,
+    request: &Request<'_>,
+    object: &Value,
+    to: &str,
+) -> Result<Value, ApiError> {
+    if object.is_null() {
+        return Ok(Value::Null);
+    }
+    let (client, clock) = (&inner.client, &inner.clock);
+    conversion::converted(client, clock, request.resource, object.clone(), to)
+        .await
+        .map_err(|error| ApiError::internal(error.message))
+}
+
+/// The review, with `uid` to be repeated in the answer.
+pub(crate) fn review(version: &str, uid: &str, request: &Request<'_>, view: &View<'_>) -> Value {
+    let resource = view.resource;
     let mut body = json!({
         "uid": uid,
         "kind": kind(resource, request),
@@ -38,8 +86,8 @@ pub(crate) fn review(version: &str, uid: &str, request: &Request<'_>, seen: &See
         "requestResource": names(request.resource),
         "operation": request.operation.as_str(),
         "userInfo": request.user.to_user_info(),
-        "object": converted(request.object, seen),
-        "oldObject": request.old.map_or(Value::Null, |old| converted(old, seen)),
+        "object": view.object,
+        "oldObject": view.old,
         "dryRun": request.dry_run,
         "options": request.options,
     });
@@ -105,15 +153,6 @@ fn ordered(record: &Value, write: impl Fn(&str, &Value) -> String) -> String {
         .into_iter()
         .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), write(name, value)));
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
-}
-
-/// The object in the version that the webhook asked for.
-pub(crate) fn converted(object: &Value, seen: &Seen) -> Value {
-    let mut object = object.clone();
-    if let (Seen::As(other), false) = (seen, object.is_null()) {
-        object["apiVersion"] = other.api_version().into();
-    }
-    object
 }
 
 /// The name in the path, or on create that of the object, once it has one.

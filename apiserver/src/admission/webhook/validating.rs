@@ -4,6 +4,7 @@ use futures::future::join_all;
 
 use super::configured::Webhook;
 use super::matching::{Seen, matches};
+use super::review::View;
 use super::{answer, review};
 use crate::admission::{Inner, Request, conditions};
 use crate::error::ApiError;
@@ -11,18 +12,20 @@ use crate::error::ApiError;
 /// Calls the validating webhooks that the request concerns. Of several refusals the first in order is told.
 pub(crate) async fn validate(inner: &Inner, request: &Request<'_>, warnings: &mut Vec<String>) -> Result<(), ApiError> {
     let webhooks = inner.webhooks.validating(&inner.store);
-    let mut concerned: Vec<(&Webhook, Seen, String)> = Vec::new();
+    let mut seen: Vec<(&Webhook, Seen)> = Vec::new();
     for webhook in webhooks.iter() {
-        let Some(seen) = matches(webhook, request, &inner.store) else {
-            continue;
-        };
-        if conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request, &seen)? {
-            concerned.push((webhook, seen, inner.clock.uid()));
+        seen.extend(matches(webhook, request, &inner.store).map(|seen| (webhook, seen)));
+    }
+    let mut concerned: Vec<(&Webhook, View<'_>, String)> = Vec::new();
+    for (webhook, seen) in &seen {
+        let view = review::view(inner, request, seen).await?;
+        if conditions::hold(inner, &webhook.spec, webhook.ignores_failure(), request, &view)? {
+            concerned.push((webhook, view, inner.clock.uid()));
         }
     }
     let calls = concerned
         .iter()
-        .map(|(webhook, seen, uid)| ask(inner, webhook, seen, request, uid));
+        .map(|(webhook, view, uid)| ask(inner, webhook, view, request, uid));
     let answers = join_all(calls).await;
     let mut refusal = None;
     for ((webhook, ..), answer) in concerned.iter().zip(answers) {
@@ -49,12 +52,12 @@ pub(crate) async fn validate(inner: &Inner, request: &Request<'_>, warnings: &mu
 async fn ask(
     inner: &Inner,
     webhook: &Webhook,
-    seen: &Seen,
+    view: &View<'_>,
     request: &Request<'_>,
     uid: &str,
 ) -> Result<answer::Answer, String> {
     let version = review::version(webhook)?;
-    let review = review::review(version, uid, request, seen);
+    let review = review::review(version, uid, request, view);
     let body = inner
         .client
         .post(webhook, &review)
