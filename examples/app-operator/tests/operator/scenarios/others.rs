@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{MINUTE, Make, Moment, assert_told, found, good, life, naive, same_life};
 use crate::{SAMPLE, condition};
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_somebody_else_has_edited_is_put_right_unless_one_looks_away() {
     let edit = async |cluster: &TestCluster, _: &Operator, moment: Moment| {
         if moment == Moment::Changed {
@@ -21,7 +21,7 @@ async fn what_somebody_else_has_edited_is_put_right_unless_one_looks_away() {
     found(same_life(naive::looks_away, told, &edit).await, "same_end_state");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_somebody_else_has_deleted_comes_back_unless_one_looks_away() {
     let delete = async |cluster: &TestCluster, _: &Operator, moment: Moment| {
         if moment == Moment::Changed {
@@ -35,7 +35,7 @@ async fn what_somebody_else_has_deleted_comes_back_unless_one_looks_away() {
     found(same_life(naive::looks_away, told, &delete).await, "same_end_state");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_somebody_else_has_made_anew_is_theirs_unless_names_are_seized() {
     async fn lived(make: Make) -> (TestCluster, Result<(), Violation>) {
         let lived = life(
@@ -76,7 +76,7 @@ async fn held(make: Make) -> (TestCluster, Result<(), Violation>) {
     (cluster, end)
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_finalizer_of_somebody_else_stays_unless_all_are_cleared() {
     let (cluster, end) = held(good).await;
     end.expect("every rule holds");
@@ -98,7 +98,7 @@ async fn a_finalizer_of_somebody_else_stays_unless_all_are_cleared() {
     found(held(naive::clears_finalizers).await.1, "nothing_foreign_written");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_app_that_somebody_else_deletes_takes_its_children_with_it_unless_they_have_no_owner() {
     async fn deleted(make: Make) -> (TestCluster, Result<(), Violation>) {
         let cluster = TestCluster::start();

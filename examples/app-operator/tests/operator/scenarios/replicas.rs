@@ -26,7 +26,7 @@ async fn crashed(make: Make, calm: &Snapshot, crash: Crash) -> Result<(), Violat
     oracles::same_end_state(calm, &end)
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_crash_before_or_after_any_write_changes_nothing_unless_names_are_noted_afterwards() {
     let calm = calm_end(good).await;
     for write in 1..=4 {
@@ -73,7 +73,7 @@ async fn paused(make: impl Fn(&TestCluster, &str) -> Manager) -> Result<(), Viol
     oracles::one_writer_per_lease(&cluster)
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_leader_that_was_paused_writes_nothing_when_it_goes_on_unless_it_goes_past_the_fence() {
     paused(|_, _| app_operator::manager())
         .await
@@ -81,7 +81,7 @@ async fn a_leader_that_was_paused_writes_nothing_when_it_goes_on_unless_it_goes_
     found(paused(naive::writes_past_the_fence).await, "one_writer_per_lease");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_clock_that_is_set_back_changes_nothing_unless_one_waits_by_it() {
     let jump = async |_: &TestCluster, operator: &Operator, moment: Moment| {
         if moment == Moment::Before {

@@ -26,7 +26,7 @@ async fn when_made(make: Make, told: &str, fault: Fault<OnRequest>) -> Result<()
     .await
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_internal_error_is_tried_again_which_an_operator_that_swallows_errors_does_not() {
     let fault = || Fault::status(500).of("configmaps").times(1);
     let told = "patch configmaps default/hello is answered 500";
@@ -39,7 +39,7 @@ async fn an_internal_error_is_tried_again_which_an_operator_that_swallows_errors
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_conflict_is_tried_again_which_an_operator_that_swallows_errors_does_not() {
     let fault = || Fault::conflict().of("configmaps").times(5);
     let told = "patch configmaps default/hello is answered 409";
@@ -52,7 +52,7 @@ async fn a_conflict_is_tried_again_which_an_operator_that_swallows_errors_does_n
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_gateway_timeout_is_tried_again_which_an_operator_that_swallows_errors_does_not() {
     let fault = || Fault::status(504).of("configmaps").times(20);
     let told = "patch configmaps default/hello is answered 504";
@@ -65,7 +65,7 @@ async fn a_gateway_timeout_is_tried_again_which_an_operator_that_swallows_errors
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_throttled_operator_waits_as_it_is_told_and_one_that_retries_at_once_makes_a_storm() {
     let fault = || Fault::throttled(Duration::from_secs(5)).of("configmaps");
     let told = "patch configmaps default/hello is answered 429";
@@ -78,7 +78,7 @@ async fn a_throttled_operator_waits_as_it_is_told_and_one_that_retries_at_once_m
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_slow_write_is_known_to_take_effect_in_the_end_unless_names_are_noted_afterwards() {
     let slow = || Fault::slow(Duration::from_secs(5)).of("configmaps").times(1);
     let fault = || slow().on(Verb::Create).on(Verb::Patch);
@@ -92,7 +92,7 @@ async fn a_slow_write_is_known_to_take_effect_in_the_end_unless_names_are_noted_
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_request_that_is_never_answered_is_given_up_and_tried_again() {
     let fault = || Fault::timeout().of("configmaps").times(1);
     let told = "patch configmaps default/hello is never answered";
@@ -105,7 +105,7 @@ async fn a_request_that_is_never_answered_is_given_up_and_tried_again() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_lost_answer_makes_no_duplicate_unless_names_are_noted_afterwards() {
     for fault in [Fault::timeout(), Fault::cut(), Fault::status(500), Fault::status(504)] {
         let fault = fault.after_effect().of("configmaps").times(1);
@@ -119,7 +119,7 @@ async fn a_lost_answer_makes_no_duplicate_unless_names_are_noted_afterwards() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_broken_connection_is_mended_which_an_operator_that_swallows_errors_does_not() {
     let fault = || Fault::cut().of("configmaps").times(1);
     let told = "patch configmaps default/hello loses its connection";

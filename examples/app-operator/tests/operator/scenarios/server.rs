@@ -8,7 +8,7 @@ use kubewright_testkit::{Operator, TestCluster, Verb};
 use super::{MINUTE, Make, Moment, found, good, naive, same_life};
 use crate::SAMPLE;
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_restart_of_the_server_is_no_news() {
     let restart = async |cluster: &TestCluster, _: &Operator, moment: Moment| {
         if moment == Moment::Made {
@@ -25,7 +25,7 @@ async fn a_restart_of_the_server_is_no_news() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn what_compaction_has_skipped_is_found_by_listing_and_is_no_news() {
     let compact = async |cluster: &TestCluster, _: &Operator, moment: Moment| {
         if moment == Moment::Made {
@@ -43,7 +43,7 @@ async fn what_compaction_has_skipped_is_found_by_listing_and_is_no_news() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_right_that_is_withdrawn_and_given_back_needs_no_restart() {
     async fn lived(make: Make) -> Result<(), kubewright_testkit::Violation> {
         let taken = RefCell::new(None);
@@ -68,7 +68,7 @@ async fn a_right_that_is_withdrawn_and_given_back_needs_no_restart() {
     found(lived(naive::swallows_errors).await, "same_end_state");
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_kind_that_goes_and_comes_back_needs_no_restart() {
     let vanish = async |cluster: &TestCluster, _: &Operator, moment: Moment| {
         if moment == Moment::Made {

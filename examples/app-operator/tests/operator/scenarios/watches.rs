@@ -17,7 +17,7 @@ async fn from(moment: Moment, make: Make, told: &str, fault: Fault<OnWatch>) -> 
     .await
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_that_breaks_goes_on_where_it_was_and_does_not_take_all_for_new() {
     for fault in [Fault::watch_cut_before_event(), Fault::watch_cut_after_event()] {
         let fault = fault.of("apps").times(2);
@@ -30,7 +30,7 @@ async fn a_watch_that_breaks_goes_on_where_it_was_and_does_not_take_all_for_new(
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn an_event_that_comes_twice_is_one_change() {
     let fault = || Fault::watch_duplicated().of("apps").event("ADDED").times(2);
     let told = "ADDED apps default/hello";
@@ -43,7 +43,7 @@ async fn an_event_that_comes_twice_is_one_change() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_whose_history_is_gone_lists_anew_and_does_not_take_all_for_new() {
     let fault = || Fault::watch_expired().of("apps").times(2);
     let told = "MODIFIED apps default/hello";
@@ -56,7 +56,7 @@ async fn a_watch_whose_history_is_gone_lists_anew_and_does_not_take_all_for_new(
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_frozen_watch_of_children_is_not_believed() {
     let fault = || Fault::watch_frozen().of("configmaps");
     let told = "configmaps default/hello";
@@ -69,7 +69,7 @@ async fn a_frozen_watch_of_children_is_not_believed() {
     );
 }
 
-#[tokio::test(start_paused = true)]
+#[kubewright_testkit::test]
 async fn a_watch_of_children_that_lags_is_not_believed() {
     for fault in [
         Fault::watch_delayed(Duration::from_secs(90)),
