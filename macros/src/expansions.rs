@@ -353,11 +353,13 @@ fn the_editor_sees_each_key_as_a_field() {
                     let _ = __k.r#for;
                     let _ = __k.work;
                     let _ = __k.owns;
+                    let _ = __k.r#for;
                 }
-                fn __watch(__k: ::kubewright::__private::WatchKeys) {
+                const _: fn(::kubewright::__private::OwnsKeys) = |__k| {
                     let _ = __k.metadata_only;
                     let _ = __k.pred;
-                }
+                    let _ = __k.predicate;
+                };
             };
         };
         ::core::compile_error! {
@@ -519,6 +521,7 @@ fn a_test_holds_the_function_and_hands_it_to_the_testkit() {
                     let _ = __k.latency;
                     let _ = __k.now;
                     let _ = __k.timeout;
+                    let _ = __k.seed;
                 }
             };
         };
@@ -549,6 +552,7 @@ fn a_test_may_take_nothing_and_the_testkit_may_have_another_name() {
             const _: () = {
                 fn __test(__k: my::testkit::__private::TestKeys) {
                     let _ = __k.latency;
+                    let _ = __k.seed;
                 }
             };
         };
@@ -570,6 +574,7 @@ fn what_is_no_test_is_left_as_it_is() {
             const _: () = {
                 fn __test(__k: ::kubewright_testkit::__private::TestKeys) {
                     let _ = __k.sed;
+                    let _ = __k.seed;
                 }
             };
         };

@@ -3,6 +3,8 @@
 //! Here stand the kinds that the programs under `pass/` and `fail/` share, so that each program holds only what it is
 //! about.
 
+mod editor;
+
 use kubewright::prelude::*;
 
 /// Describes a namespaced kind with a status.

@@ -1,28 +1,38 @@
 //! A block that only rust-analyzer sees: each key becomes the field of a documented struct, so that the editor
 //! completes and explains it, on broken input too.
+//!
+//! rust-analyzer expands twice: once what is written, once with a name put in at the caret. It looks up in the first
+//! expansion what stands before that name in the second. At an empty place nothing is written, so one more field closes
+//! each list: what stands before it has the same place as what would stand before the name.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use super::args::Args;
 use crate::args::{Arg, Shape};
 use crate::diag::Diag;
+use crate::path::CratePath;
+
+/// Keys that take a list of keys: the struct of these, one of its fields, and whether a kind stands before them.
+const LISTS: &[(&str, &str, &str, bool)] = &[
+    ("owns", "OwnsKeys", "predicate", true),
+    ("watches", "WatchesKeys", "map", true),
+    ("rbac", "RbacKeys", "group", false),
+    ("backoff", "BackoffKeys", "min", false),
+    ("rate_limit", "RateLimitKeys", "burst", false),
+];
 
 pub(crate) fn expand(args: &Args) -> TokenStream {
     let krate = &args.krate;
     let keys = args.written.iter().filter_map(field);
-    let watch_keys = args.written.iter().flat_map(inner_keys).filter_map(|arg| field(&arg));
-    let watch_keys = watch_keys.collect::<Vec<_>>();
-    let watch = (!watch_keys.is_empty()).then(|| {
-        quote! { fn __watch(__k: #krate::__private::WatchKeys) { #(let _ = __k.#watch_keys;)* } }
-    });
+    let lists = args.written.iter().filter_map(|arg| list(arg, krate));
     quote! {
         #[allow(unexpected_cfgs)]
         const _: () = {
             #[cfg(rust_analyzer)]
             const _: () = {
-                fn __controller(__k: #krate::__private::ControllerKeys) { #(let _ = __k.#keys;)* }
-                #watch
+                fn __controller(__k: #krate::__private::ControllerKeys) { #(let _ = __k.#keys;)* let _ = __k.r#for; }
+                #(#lists)*
             };
         };
     }
@@ -37,16 +47,17 @@ fn field(arg: &Arg) -> Option<Ident> {
     }
 }
 
-/// The keys after the kind in `owns(K, …)` and `watches(K, …)`.
-fn inner_keys(arg: &Arg) -> Vec<Arg> {
-    match &arg.shape {
-        Shape::List(group) if matches!(&*arg.name(), "owns" | "watches") => {
-            let rest = crate::args::split(group.stream(), &mut Diag::default())
-                .into_iter()
-                .skip(1);
-            rest.flat_map(|part| crate::args::parse(part.into_iter().collect(), &[], &mut Diag::default()))
-                .collect()
-        }
-        _ => Vec::new(),
-    }
+/// The keys inside the parentheses of one that takes a list.
+fn list(arg: &Arg, krate: &CratePath) -> Option<TokenStream> {
+    let Shape::List(group) = &arg.shape else { return None };
+    let name = arg.name();
+    let (_, keys, last, kind_first) = LISTS.iter().find(|(key, ..)| *key == name)?;
+    let parts = crate::args::split(group.stream(), &mut Diag::default());
+    let keys_from = usize::from(*kind_first);
+    let written = parts.into_iter().skip(keys_from);
+    let written = written.flat_map(|part| crate::args::parse(part.into_iter().collect(), &[], &mut Diag::default()));
+    let written = written.filter_map(|arg| field(&arg));
+    let ident = |name: &str| Ident::new(name, Span::call_site());
+    let (keys, last) = (ident(keys), ident(last));
+    Some(quote! { const _: fn(#krate::__private::#keys) = |__k| { #(let _ = __k.#written;)* let _ = __k.#last; }; })
 }

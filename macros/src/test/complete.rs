@@ -19,7 +19,7 @@ pub(crate) fn expand(args: &Args) -> TokenStream {
         const _: () = {
             #[cfg(rust_analyzer)]
             const _: () = {
-                fn __test(__k: #krate::__private::TestKeys) { #(let _ = __k.#keys;)* }
+                fn __test(__k: #krate::__private::TestKeys) { #(let _ = __k.#keys;)* let _ = __k.seed; }
             };
         };
     }

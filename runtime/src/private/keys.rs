@@ -53,19 +53,65 @@ pub struct ControllerKeys {
     pub retired_finalizers: Anything,
 }
 
-/// Keys after the kind in `owns(K, …)` and `watches(K, …)`.
+/// Keys after the kind in `owns(K, …)`.
 #[derive(Debug, Default)]
-pub struct WatchKeys {
-    /// `map = users_of`: from the watched object to the keys it wakes. Required in `watches`.
-    pub map: Anything,
+pub struct OwnsKeys {
     /// `predicate = generation_changed`: filter for this watch.
     pub predicate: Anything,
     /// `metadata_only`: fetches and keeps metadata only.
     pub metadata_only: Anything,
-    /// `adopt = always`, `adopt = labels("app=web")`: in `owns`, what an apply may take over.
+    /// `adopt = always`, `adopt = labels("app=web")`: what an apply may take over.
     pub adopt: Anything,
     /// `labels = "app=web"`: watches only objects that match.
     pub labels: Anything,
     /// `fields = "metadata.name=web"`: watches only objects that match.
     pub fields: Anything,
+}
+
+/// Keys after the kind in `watches(K, …)`.
+#[derive(Debug, Default)]
+pub struct WatchesKeys {
+    /// `map = users_of`: from the watched object to the keys it wakes. Required.
+    pub map: Anything,
+    /// `predicate = generation_changed`: filter for this watch.
+    pub predicate: Anything,
+    /// `metadata_only`: fetches and keeps metadata only.
+    pub metadata_only: Anything,
+    /// `labels = "app=web"`: watches only objects that match.
+    pub labels: Anything,
+    /// `fields = "metadata.name=web"`: watches only objects that match.
+    pub fields: Anything,
+}
+
+/// Keys of `rbac(…)`.
+#[derive(Debug, Default)]
+pub struct RbacKeys {
+    /// `group = "apps"`: the API group. The core group is `""`.
+    pub group: Anything,
+    /// `resources = ["deployments"]`: plural names; `"deployments/scale"` for a subresource.
+    pub resources: Anything,
+    /// `verbs = ["get"]`: what may be done.
+    pub verbs: Anything,
+    /// `names = ["web"]`: only objects of these names. Default: all.
+    pub names: Anything,
+    /// `urls = ["/metrics"]`: paths outside the API groups, instead of resources.
+    pub urls: Anything,
+}
+
+/// Keys of `backoff(…)`.
+#[derive(Debug, Default)]
+pub struct BackoffKeys {
+    /// `min = "5ms"`: the delay after the first failure.
+    pub min: Anything,
+    /// `max = "1000s"`: the longest delay.
+    pub max: Anything,
+}
+
+/// Keys of `rate_limit(…)`.
+#[derive(Debug, Default)]
+pub struct RateLimitKeys {
+    /// `per_second = 10`: how many reconciles may start in a second.
+    pub per_second: Anything,
+    /// `burst = 100`: how many may start at once after a rest.
+    pub burst: Anything,
 }
