@@ -220,7 +220,7 @@ fn settings_are_the_methods_of_their_names() {
     check(
         r#"for = App, name = "app", field_manager = "demo", resync = "10h", timeout = "90s",
            backoff(min = "250us", max = "1m"), rate_limit(per_second = 10, burst = 100), needs_leader = false,
-           retired_finalizers = ["demo.dev/old", OLD], event_filter = my::filter(3), labels = "app=web", workers = WORKERS"#,
+           own_events = skip, retired_finalizers = ["demo.dev/old", OLD], event_filter = my::filter(3), labels = "app=web", workers = WORKERS"#,
         &expect![[r##"
             #[automatically_derived]
             impl ::kubewright::Declare for C {
@@ -240,11 +240,33 @@ fn settings_are_the_methods_of_their_names() {
                         )
                         .rate_limit(10, 100)
                         .needs_leader(false)
+                        .own_events(::kubewright::declaration::OwnEvents::Skip)
                         .retired_finalizer("demo.dev/old")
                         .retired_finalizer(OLD)
                         .event_filter(my::filter(3))
                         .labels("app=web")
                         .workers(WORKERS)
+                }
+            }
+            #[automatically_derived]
+            impl ::kubewright::Reads<App> for C {}
+        "##]],
+    );
+}
+
+#[test]
+fn a_key_that_stands_alone_is_a_method_without_arguments() {
+    check(
+        "for = App, warmup",
+        &expect![[r##"
+            #[automatically_derived]
+            impl ::kubewright::Declare for C {
+                type Primary = App;
+                fn declare(__d: ::kubewright::Declaration<Self>) -> ::kubewright::Declaration<Self> {
+                    use ::kubewright::__private::NoDefinition as _;
+                    let __d = ::kubewright::__private::Definition::<App>::of()
+                        .declare(__d.for_::<App>());
+                    __d.warmup()
                 }
             }
             #[automatically_derived]

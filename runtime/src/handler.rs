@@ -1,23 +1,26 @@
 //! Which keys a change wakes, and why.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::declaration::{MapInput, Mapper, WatchDecl};
+use crate::declaration::{MapInput, Mapper, Role, WatchDecl};
 use crate::delta::{Delta, DeltaCause, Header};
-use crate::diagnostics::Reason;
+use crate::diagnostics::{Fields, Reason};
 use crate::error::Error;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
+use crate::pause;
 use crate::predicate::Predicate;
 use crate::workqueue::Class;
 
 /// Whether a change passes the filters of its watch. Deletions and the start of a deletion always do; so do
-/// recreations, which arrive as a deletion and an addition.
+/// recreations, which arrive as a deletion and an addition, and what pauses an object or lets it go on.
 #[must_use]
 pub fn passes(delta: &Delta, watch: &WatchDecl, event_filter: Option<&Predicate>) -> bool {
     if delta.new.is_none() || starts_deletion(delta) || is_recreation(delta) {
+        return true;
+    }
+    if matches!(watch.role, Role::Primary) && pause::changes(delta) {
         return true;
     }
     [watch.predicate.as_ref(), event_filter]
@@ -70,6 +73,7 @@ pub fn reason(delta: &Delta) -> Reason {
             kind,
             key,
             version: new.version.clone(),
+            own: false,
         },
         (Some(old), Some(new)) => Reason::Changed {
             kind,
@@ -77,7 +81,11 @@ pub fn reason(delta: &Delta) -> Reason {
             old: old.version.clone(),
             new: new.version.clone(),
             times: 1,
-            fields: changed_fields(old, new),
+            fields: match (delta.old_cached(), delta.new_cached()) {
+                (Some(old), Some(new)) => Fields::between(old, new),
+                _ => Fields::default(),
+            },
+            own: false,
         },
     }
 }
@@ -132,27 +140,12 @@ fn differs_beyond_status(old: &Header, new: &Header) -> bool {
         || old.uid != new.uid
 }
 
-fn changed_fields(old: &Header, new: &Header) -> Vec<Cow<'static, str>> {
-    let parts: [(&'static str, bool); 7] = [
-        ("spec", old.spec_digest != new.spec_digest),
-        ("status", old.status_digest != new.status_digest),
-        ("labels", old.labels != new.labels),
-        ("annotations", old.annotations_digest != new.annotations_digest),
-        ("owners", old.owners != new.owners),
-        ("finalizers", old.finalizers != new.finalizers),
-        ("deletion", old.deletion != new.deletion),
-    ];
-    let changed = parts.into_iter().filter(|(_, changed)| *changed);
-    changed.map(|(name, _)| Cow::Borrowed(name)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
     use crate::cache::Cached;
-    use crate::declaration::Role;
     use crate::predicate::predicates;
 
     fn app() -> Kind {
@@ -271,7 +264,7 @@ mod tests {
         );
         assert_eq!(class(&labelled, true), Class::Change);
         assert_eq!(class(&labelled, false), Class::Background);
-        assert_eq!(reason(&labelled).to_string(), "App ns/a changed (labels)");
+        assert_eq!(reason(&labelled).to_string(), "App ns/a changed (metadata.labels)");
         let echo = delta(&app(), Some(json!({})), Some(json!({ "resourceVersion": "2" })));
         assert_eq!(class(&echo, true), Class::Background);
     }

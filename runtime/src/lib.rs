@@ -42,6 +42,7 @@ pub mod manifests;
 pub mod metrics;
 pub mod object;
 pub mod owner;
+pub mod pause;
 pub mod predicate;
 pub mod prelude;
 pub mod rbac;
@@ -50,6 +51,7 @@ pub mod scope;
 mod shutdown;
 pub mod sources;
 pub mod status_of;
+mod sync;
 pub mod watch;
 pub mod workqueue;
 

@@ -65,6 +65,7 @@ pub mod predicates {
 
     use super::Predicate;
     use crate::delta::Header;
+    use crate::diagnostics::Fields;
 
     /// `metadata.generation` changed. Kinds that do not count it (ConfigMap, Secret) pass when anything but metadata
     /// and status changed.
@@ -92,6 +93,17 @@ pub mod predicates {
     #[must_use]
     pub fn status_changed() -> Predicate {
         changed(|old, new| old.status_digest != new.status_digest)
+    }
+
+    /// A field of the object changed, named by its path: `spec.replicas`, `data`, `metadata.annotations[example.com/x]`.
+    /// What lies below it counts. An object whose body is not known passes.
+    #[must_use]
+    pub fn field_changed(path: impl Into<String>) -> Predicate {
+        let path = path.into();
+        Predicate::new(move |delta| match (delta.old_cached(), delta.new_cached()) {
+            (Some(old), Some(new)) => Fields::differ_at(old, new, &path),
+            _ => true,
+        })
     }
 
     /// The resourceVersion changed: everything but a replay of what is known.

@@ -59,6 +59,10 @@ pub(crate) enum Value {
         burst: TokenStream,
     },
     RetiredFinalizers(Vec<TokenStream>),
+    /// The variant of `OwnEvents`.
+    OwnEvents(Ident),
+    /// A key that stands alone.
+    Flag,
     /// A key whose builder method takes the value as it stands.
     Plain(TokenStream),
     /// A duration.

@@ -144,6 +144,8 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
             let retired_finalizer = method("retired_finalizer");
             quote!(#(.#retired_finalizer(#names))*)
         }
+        Value::OwnEvents(variant) => quote!(.#key(#krate::declaration::OwnEvents::#variant)),
+        Value::Flag => quote!(.#key()),
         Value::Plain(value) => quote!(.#key(#value)),
         Value::Duration(duration) => quote!(.#key(#duration)),
     }

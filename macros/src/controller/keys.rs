@@ -31,6 +31,8 @@ pub(crate) const CONTROLLER: Known = &[
     ("name", "name = \"app\""),
     ("field_manager", "field_manager = \"app-operator\""),
     ("needs_leader", "needs_leader = false"),
+    ("warmup", "warmup"),
+    ("own_events", "own_events = skip"),
     ("retired_finalizers", "retired_finalizers = [\"example.com/old\"]"),
     ("crate", "crate = my_crate::kubewright"),
 ];
@@ -92,6 +94,9 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("manager", "field_manager"),
     ("leader", "needs_leader"),
     ("leader_election", "needs_leader"),
+    ("warm", "warmup"),
+    ("standby", "warmup"),
+    ("echoes", "own_events"),
 ];
 
 /// Keys after the kind in `owns(K, …)`.

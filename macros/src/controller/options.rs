@@ -1,6 +1,6 @@
 //! The options of one watch.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
 
 use super::kinds::Kind;
@@ -157,6 +157,23 @@ fn parse_adopt(tokens: TokenStream, diag: &mut Diag) -> Option<Adopt> {
             None
         }
     }
+}
+
+/// `skip`, or `wake`, which is the default.
+pub(super) fn parse_own_events(tokens: TokenStream, diag: &mut Diag) -> Option<Ident> {
+    let mut parts = tokens.clone().into_iter();
+    if let (Some(TokenTree::Ident(word)), None) = (parts.next(), parts.next()) {
+        for (name, variant) in [("skip", "Skip"), ("wake", "Wake")] {
+            if word == name {
+                return Some(Ident::new(variant, proc_macro2::Span::call_site()));
+            }
+        }
+    }
+    diag.error(
+        tokens,
+        "expected `skip`: write `own_events = skip`; to be woken by own writes, leave the key out",
+    );
+    None
 }
 
 fn parse_map(arg: &Arg, example: &str, map: &mut Option<Option<FunctionValue>>, diag: &mut Diag) {

@@ -38,6 +38,10 @@ pub(super) fn parse(arg: &Arg, diag: &mut Diag) -> Option<Option<Value>> {
         "source" => value_of(arg, example, diag)
             .and_then(|v| options::parse_function(&v, example, diag))
             .map(Value::Source),
+        "own_events" => value_of(arg, example, diag)
+            .and_then(|v| options::parse_own_events(v, diag))
+            .map(Value::OwnEvents),
+        "warmup" => Some(flag(arg, diag)),
         "backoff" => list_of(arg, example, diag).map(|list| parse_backoff(&list, diag)),
         "rate_limit" => list_of(arg, example, diag).and_then(|list| parse_rate_limit(&list, diag)),
         "rbac" => list_of(arg, example, diag)
@@ -50,6 +54,17 @@ pub(super) fn parse(arg: &Arg, diag: &mut Diag) -> Option<Option<Value>> {
         diag.lose();
     }
     Some(read)
+}
+
+/// A key that stands alone. What is written behind it is reported, and the key counts.
+fn flag(arg: &Arg, diag: &mut Diag) -> Value {
+    let message = format!("`{0}` takes no value: write `{0}` alone, or leave it out", arg.key);
+    match &arg.shape {
+        Shape::Value(tokens) => diag.error(tokens, message),
+        Shape::List(group) => diag.error(group, message),
+        Shape::Flag | Shape::Unreadable => {}
+    }
+    Value::Flag
 }
 
 fn parse_backoff(list: &Group, diag: &mut Diag) -> Value {

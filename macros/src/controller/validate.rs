@@ -21,6 +21,7 @@ pub(crate) fn check(args: &Args, diag: &mut Diag) {
     check_owned_not_written(&calls, diag);
     check_backoff_order(&calls, diag);
     check_finalizer_not_retired(&calls, diag);
+    check_warmup_waits(&calls, diag);
 }
 
 /// `#[controller(owns = Deployment)]`
@@ -145,6 +146,20 @@ fn check_finalizer_not_retired(calls: &[&Call], diag: &mut Diag) {
                 diag.error(name, format!("{text} is listed twice: keep one"));
             }
         }
+    }
+}
+
+/// `#[controller(for = App, needs_leader = false, warmup)]`
+fn check_warmup_waits(calls: &[&Call], diag: &mut Diag) {
+    let everywhere = calls.iter().any(|call| match &call.value {
+        Value::Plain(value) => call.key == "needs_leader" && value.to_string() == "false",
+        _ => false,
+    });
+    for call in calls.iter().filter(|call| everywhere && call.key == "warmup") {
+        diag.error(
+            &call.key,
+            "with `needs_leader = false` the controller runs at once and has nothing to warm up for: remove `warmup`",
+        );
     }
 }
 

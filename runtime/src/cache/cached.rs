@@ -117,7 +117,7 @@ impl Cached {
             .map_err(|error| DecodeError {
                 kind: self.kind.clone(),
                 key: self.header.key.clone(),
-                cause: error.to_string(),
+                cause: decode_cause(&self.kind, &error),
             })?;
         let object = Arc::new(object);
         if let Some(place) = &self.place {
@@ -125,6 +125,18 @@ impl Cached {
         }
         Ok(object)
     }
+}
+
+/// Why a body does not decode. serde quotes what it finds; of a Secret that must not get into logs.
+pub(crate) fn decode_cause(kind: &Kind, error: &serde_json::Error) -> String {
+    if kind.kind() == "Secret" && kind.group().is_empty() {
+        return format!(
+            "a field does not fit, at line {} column {} (what a Secret holds is not quoted)",
+            error.line(),
+            error.column()
+        );
+    }
+    error.to_string()
 }
 
 impl fmt::Debug for Cached {

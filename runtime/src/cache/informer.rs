@@ -2,6 +2,7 @@
 
 mod intake;
 mod place;
+mod reach;
 mod subscribers;
 
 use std::fmt;
@@ -28,6 +29,7 @@ use self::subscribers::Subscribers;
 
 pub(crate) use self::intake::ListRun;
 pub(crate) use self::place::Place;
+pub(crate) use self::reach::Listed;
 
 /// Called for every change, in order, in the informer's task. Must not block.
 pub type Sink = Arc<dyn Fn(&Delta) + Send + Sync>;
@@ -53,6 +55,8 @@ struct Inner {
     intake: Mutex<Intake>,
     subscribers: Subscribers,
     synced: Notify,
+    /// The store has come to a newer version.
+    moved: Notify,
     status: Mutex<WatchStatus>,
 }
 
@@ -102,6 +106,7 @@ impl Informer {
             intake: Mutex::new(Intake::new(Arc::clone(contexts), compress)),
             subscribers: Subscribers::default(),
             synced: Notify::new(),
+            moved: Notify::new(),
             status: Mutex::new(WatchStatus::new(&spec, env.now())),
             spec,
         }))

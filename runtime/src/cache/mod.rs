@@ -27,7 +27,8 @@ pub use scanner::{KeepManagers, ScanError};
 pub use selector::{Selector, SelectorError};
 pub use spec::{Covers, InformerSpec};
 
+pub(crate) use cached::decode_cause;
 pub(crate) use index::typed as typed_index;
-pub(crate) use informer::ListRun;
+pub(crate) use informer::{ListRun, Listed};
 pub(crate) use json::Cursor;
 pub(crate) use page::split_list;

@@ -19,9 +19,6 @@ pub struct InformerSpec {
     pub fields: Option<String>,
     /// Keep metadata alone.
     pub metadata_only: bool,
-    /// Begun only once the Lease is held. Kept apart from informers that run on every replica: a reconcile of a new
-    /// leader must not start from a cache that was filled before its predecessor's last write.
-    pub under_lease: bool,
 }
 
 impl InformerSpec {
@@ -34,7 +31,6 @@ impl InformerSpec {
             labels: None,
             fields: None,
             metadata_only: false,
-            under_lease: false,
         }
     }
 
@@ -65,13 +61,6 @@ impl InformerSpec {
     #[must_use]
     pub fn metadata_only(mut self, metadata_only: bool) -> Self {
         self.metadata_only = metadata_only;
-        self
-    }
-
-    /// Shared only with what begins once the Lease is held, or only with what does not wait for it.
-    #[must_use]
-    pub fn under_lease(mut self, under_lease: bool) -> Self {
-        self.under_lease = under_lease;
         self
     }
 }

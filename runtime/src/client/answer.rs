@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tower::BoxError;
 
 use crate::client::error::{ClientError, StatusError};
-use crate::client::layers::{FaultError, FenceRefusal};
+use crate::client::layers::{FaultError, FenceRefusal, HeldBack};
 use crate::client::target::Target;
 use crate::client::transport::{bounded_wait, retry_after};
 
@@ -60,6 +60,10 @@ pub(crate) fn failure(target: &Target, error: BoxError) -> ClientError {
         }
         Err(error) => error,
     };
+    if let Some(held) = error.downcast_ref::<HeldBack>() {
+        let per_minute = held.per_minute;
+        return ClientError::DeletesCapped { target, per_minute };
+    }
     let cause = chain(&*error);
     if surely_unsent(&*error) {
         return ClientError::Unreachable { target, cause };

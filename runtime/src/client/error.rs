@@ -45,6 +45,13 @@ pub enum ClientError {
         /// Whether the request had been sent when the lease ran out.
         outcome_unknown: bool,
     },
+    /// The deletion was not sent: as many had been sent within a minute as the operator may send.
+    DeletesCapped {
+        /// What was tried.
+        target: Box<Target>,
+        /// The most within a minute.
+        per_minute: u32,
+    },
     /// The way to the cluster is not configured, or wrongly.
     Config {
         /// What is wrong and what to do.
@@ -109,6 +116,7 @@ impl ClientError {
             | Self::Timeout { target, .. }
             | Self::Decode { target, .. }
             | Self::FenceClosed { target, .. }
+            | Self::DeletesCapped { target, .. }
             | Self::Invalid { target, .. } => Some(target),
             Self::Config { .. } => None,
         }
@@ -237,6 +245,11 @@ impl fmt::Display for ClientError {
             Self::FenceClosed { target, .. } => write!(
                 f,
                 "{target}: given up when the lease ran out; the server may have carried it out"
+            ),
+            Self::DeletesCapped { target, per_minute } => write!(
+                f,
+                "{target}: not sent, {per_minute} deletions within a minute are the most that this operator may do; it is \
+                 tried again. If so much is to go, raise `deletes_per_minute`"
             ),
             Self::Config { message } => OneLine(message).fmt(f),
             Self::Invalid { target, cause } => write!(f, "{target}: cannot be sent: {}", OneLine(cause)),

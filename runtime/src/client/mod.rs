@@ -1,6 +1,7 @@
 //! The way to the API server: requests over raw bytes, and the layers every request passes.
 
 mod answer;
+mod deletes;
 mod error;
 mod fence;
 mod layers;
@@ -11,6 +12,7 @@ mod target;
 mod transport;
 mod write;
 
+pub use deletes::DeleteCap;
 pub use error::{ClientError, StatusError};
 pub use fence::WriteFence;
 pub use layers::{AnswerBody, Builder, Fault, FaultError, FaultHook, Recorder, RequestRecord};

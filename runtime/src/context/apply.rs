@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::cache::{Cached, Slot};
 use crate::context::body::Body;
-use crate::context::inner::{Claim, Existing, Inner, NEVER_CURRENT};
-use crate::diagnostics::WriteOutcome;
+use crate::context::inner::{Claim, Existing, Inner, NEVER_CURRENT, on};
+use crate::diagnostics::{Base, WriteOutcome};
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
@@ -25,7 +25,8 @@ impl Inner {
             body.add_owner(&controller_reference(&self.primary.kind, self.key(), self.uid()))?;
             self.apply_owned(&kind, &key, body, &manager).await
         } else {
-            self.apply_claimed(&kind, &key, body, &manager, &Claim::Written).await
+            self.apply_claimed(&kind, &key, body, &manager, &Claim::Written, false)
+                .await
         }
     }
 
@@ -95,8 +96,10 @@ impl Inner {
         let mut existing = self.claim(kind, key, self.known(kind, key).await?)?;
         let mut attempt = 1;
         loop {
+            // The last try is not held to a version: somebody may change the object all the time.
+            let exactly = self.tells_own_events() && attempt < ATTEMPTS;
             let answer = self
-                .apply_claimed(kind, key, body.clone(), manager, &Claim::Owned(existing))
+                .apply_claimed(kind, key, body.clone(), manager, &Claim::Owned(existing), exactly)
                 .await;
             match answer {
                 // The object is not what it was taken for: ask the server, and decide again.
@@ -110,6 +113,7 @@ impl Inner {
         }
     }
 
+    /// Applies an object that is what `claim` says; `exactly` the version that it says, or it is a conflict.
     async fn apply_claimed(
         &self,
         kind: &Kind,
@@ -117,6 +121,7 @@ impl Inner {
         mut body: Body,
         manager: &str,
         claim: &Claim,
+        exactly: bool,
     ) -> Result<Cached> {
         // What is remembered is what the author asked for; the preconditions added below change from run to run.
         let configuration = body.digest()?;
@@ -132,15 +137,22 @@ impl Inner {
             self.note("apply", kind, key, None, WriteOutcome::Skipped);
             return Ok(current);
         }
-        match claim {
-            Claim::Owned(Existing::Missing) => body.set_metadata("resourceVersion", NEVER_CURRENT),
-            Claim::Owned(Existing::Ours(header)) => body.set_metadata("uid", &*header.uid),
-            Claim::Owned(Existing::Adoptable(header)) => {
+        let based_on = match claim {
+            Claim::Owned(Existing::Missing) => {
+                body.set_metadata("resourceVersion", NEVER_CURRENT);
+                Base::Nothing
+            }
+            Claim::Owned(Existing::Ours(header)) if !exactly => {
+                body.set_metadata("uid", &*header.uid);
+                Base::Unknown
+            }
+            Claim::Owned(Existing::Ours(header) | Existing::Adoptable(header)) => {
                 body.set_metadata("uid", &*header.uid);
                 body.set_metadata("resourceVersion", &*header.version.as_str());
+                on(header)
             }
-            Claim::Written => {}
-        }
+            Claim::Written => Base::Unknown,
+        };
         let before = self
             .shared
             .reader
@@ -154,11 +166,14 @@ impl Inner {
         let answer = match sent {
             Ok(bytes) => self.answer(kind, bytes)?,
             Err(error) => {
-                self.record("apply", kind, key, None, Err(&error));
+                // A version that has moved on is no failure: it is asked for, and the apply goes out once more.
+                if !(exactly && error.is_conflict()) {
+                    self.record("apply", kind, key, None, based_on, Err(&error));
+                }
                 return Err(error.into());
             }
         };
-        self.record("apply", kind, key, None, Ok(answer.header()));
+        self.record("apply", kind, key, None, based_on, Ok(answer.header()));
         // Without a cached object to compare with, nothing is skipped, and nobody would say when to forget.
         if self.shared.reader.keeps(&answer) {
             self.shared.memory.record(&slot, configuration, &answer);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::cache::{ApplyMemory, Cached, Reader};
 use crate::client::{ClientError, Origin, Transport};
 use crate::context::run::RunLog;
-use crate::declaration::{Adopt, Declared};
+use crate::declaration::{Adopt, Declared, OwnEvents};
 use crate::delta::Header;
-use crate::diagnostics::{WriteOutcome, WriteRecord};
+use crate::diagnostics::{Base, WriteOutcome, WriteRecord};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::events::{Recorder, Regarding};
@@ -91,6 +91,11 @@ impl Inner {
         }
     }
 
+    /// Whether writes say which version they are based on, so that their echoes can be told from what others do.
+    pub(super) fn tells_own_events(&self) -> bool {
+        self.shared.declared.own_events == OwnEvents::Skip
+    }
+
     /// The error for what the declaration does not cover.
     pub(super) fn undeclared(&self, verb: &'static str, kind: &Kind, remedy: String) -> Error {
         Error::Undeclared(Undeclared {
@@ -154,19 +159,21 @@ impl Inner {
         Ok(Cached::parse(kind, body, &self.shared.field_manager)?)
     }
 
-    /// Notes what became of a write, and hands its answer on.
+    /// Notes what became of a write that the server was made to base on `based_on`.
     pub(super) fn record(
         &self,
         verb: &'static str,
         kind: &Kind,
         key: &ObjectKey,
         subresource: Option<&'static str>,
+        based_on: Base,
         result: Result<&Header, &ClientError>,
     ) {
         let outcome = match result {
             Ok(header) => WriteOutcome::Sent {
                 uid: Some(Arc::clone(&header.uid)),
                 version: Some(Arc::from(&*header.version.as_str())),
+                based_on,
             },
             Err(error) => WriteOutcome::Failed {
                 message: error.to_string(),
@@ -205,4 +212,9 @@ impl Inner {
             }
         }
     }
+}
+
+/// A version as the base of a write.
+pub(super) fn on(header: &Header) -> Base {
+    Base::Version(Arc::from(&*header.version.as_str()))
 }

@@ -97,6 +97,7 @@ impl Inner {
             Ok(_) => crate::diagnostics::WriteOutcome::Sent {
                 uid: None,
                 version: None,
+                based_on: crate::diagnostics::Base::Unknown,
             },
             Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => crate::diagnostics::WriteOutcome::Failed {

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::cache::{Cached, Slot};
+use crate::client::ClientError;
 use crate::context::body::{Body, drop_nulls};
-use crate::context::inner::Inner;
-use crate::diagnostics::WriteOutcome;
+use crate::context::inner::{Inner, on};
+use crate::diagnostics::{Base, WriteOutcome};
 use crate::error::{Error, Result};
 
 impl Inner {
@@ -41,20 +43,22 @@ impl Inner {
         }
         // An object recreated under the same name must not get this one's status.
         body.set_metadata("uid", self.uid());
-        let sent = self
-            .shared
-            .transport
-            .apply(
-                &self.origin,
-                &kind,
-                &key,
-                Some("status"),
-                body.into_bytes()?,
-                &manager,
-                true,
-            )
-            .await;
-        let answer = self.wrote("apply", &kind, &key, Some("status"), sent)?;
+        let exactly = before.as_ref().filter(|_| self.tells_own_events());
+        let mut sent = None;
+        if let Some(current) = exactly {
+            let mut body = body.clone();
+            body.set_metadata("resourceVersion", &*current.header().version.as_str());
+            sent = match self.send_status(body, &manager).await? {
+                // Somebody was faster; the status follows from what this run read all the same.
+                Err(error) if error.is_conflict() => None,
+                sent => Some((sent, on(current.header()))),
+            };
+        }
+        let (sent, based_on) = match sent {
+            Some(sent) => sent,
+            None => (self.send_status(body, &manager).await?, Base::Unknown),
+        };
+        let answer = self.wrote("apply", &kind, &key, Some("status"), based_on, sent)?;
         if self.shared.reader.keeps(&answer) {
             self.shared.memory.record(&slot, configuration, &answer);
         }
@@ -63,5 +67,12 @@ impl Inner {
                 .advanced(&kind, &key, before.header_arc(), answer.header_arc(), false);
         }
         Ok(answer)
+    }
+
+    async fn send_status(&self, body: Body, manager: &str) -> Result<Result<Bytes, ClientError>> {
+        let (kind, key, bytes) = (&self.primary.kind, self.key(), body.into_bytes()?);
+        let transport = &self.shared.transport;
+        let sent = transport.apply(&self.origin, kind, key, Some("status"), bytes, manager, true);
+        Ok(sent.await)
     }
 }

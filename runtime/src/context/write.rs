@@ -11,6 +11,7 @@ use crate::context::body::Body;
 use crate::context::inner::{Existing, Inner, NEVER_CURRENT};
 use crate::context::patch::Patch;
 use crate::delta::Header;
+use crate::diagnostics::Base;
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
@@ -45,7 +46,7 @@ impl Inner {
             .transport
             .create(&self.origin, &kind, &key, body.into_bytes()?, &manager)
             .await;
-        self.wrote("create", &kind, &key, None, sent)
+        self.wrote("create", &kind, &key, None, Base::Nothing, sent)
     }
 
     /// Replaces an object, based on `version`; rebased where this run itself made the version after it.
@@ -65,6 +66,7 @@ impl Inner {
         if let Some(own) = self.log.rebase(kind, &key, &version) {
             body.set_metadata("resourceVersion", &*own.version.as_str());
         }
+        let based_on = Base::Version(body.get_metadata("resourceVersion").unwrap_or_default().into());
         let before = self.header_at(kind, &key, &version);
         let manager = Arc::clone(&self.shared.field_manager);
         let sent = self
@@ -72,7 +74,7 @@ impl Inner {
             .transport
             .replace(&self.origin, kind, &key, None, body.into_bytes()?, &manager)
             .await;
-        let answer = self.wrote("update", kind, &key, None, sent)?;
+        let answer = self.wrote("update", kind, &key, None, based_on, sent)?;
         if let Some(before) = before {
             self.log.advanced(kind, &key, before, answer.header_arc(), true);
         }
@@ -109,7 +111,7 @@ impl Inner {
             .transport
             .patch(&self.origin, kind, key, None, patch_type, body, &manager)
             .await;
-        let answer = self.wrote("patch", kind, key, None, sent)?;
+        let answer = self.wrote("patch", kind, key, None, Base::Unknown, sent)?;
         if let Some(before) = before {
             self.log.advanced(kind, key, before, answer.header_arc(), false);
         }
@@ -139,7 +141,7 @@ impl Inner {
             .transport
             .patch(&self.origin, kind, key, None, PatchType::Json, body, &manager)
             .await;
-        self.wrote("patch", kind, key, None, sent).map(Some)
+        self.wrote("patch", kind, key, None, Base::Unknown, sent).map(Some)
     }
 
     /// Notes a write and reads its answer.
@@ -149,16 +151,17 @@ impl Inner {
         kind: &Kind,
         key: &ObjectKey,
         subresource: Option<&'static str>,
+        based_on: Base,
         sent: Result<Bytes, ClientError>,
     ) -> Result<Cached> {
         match sent {
             Ok(bytes) => {
                 let answer = self.answer(kind, bytes)?;
-                self.record(verb, kind, answer.key(), subresource, Ok(answer.header()));
+                self.record(verb, kind, answer.key(), subresource, based_on, Ok(answer.header()));
                 Ok(answer)
             }
             Err(error) => {
-                self.record(verb, kind, key, subresource, Err(&error));
+                self.record(verb, kind, key, subresource, based_on, Err(&error));
                 Err(error.into())
             }
         }

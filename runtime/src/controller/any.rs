@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::parts::{Running, Services};
 use super::run::Core;
+use crate::cache::Informer;
 use crate::declaration::{Declaration, Declared};
 use crate::object::Object;
 use crate::reconciler::Reconciler;
@@ -37,6 +38,10 @@ pub(crate) trait AnyController: Send {
     /// What it declares.
     fn declared(&self) -> &Declared;
 
+    /// Registers its watches without subscribing, so that its caches are filled for the time when it begins. They are kept
+    /// up while the answer is held.
+    fn warm(&self, services: &Services) -> Vec<Informer>;
+
     /// Registers its watches and subscribes to them; nothing runs yet.
     fn prepare(self: Box<Self>, services: &Services) -> Running;
 }
@@ -44,6 +49,10 @@ pub(crate) trait AnyController: Send {
 impl<C: Reconciler<Primary: Object> + 'static> AnyController for Controller<C> {
     fn declared(&self) -> &Declared {
         self.declaration.declared()
+    }
+
+    fn warm(&self, services: &Services) -> Vec<Informer> {
+        super::sources::register(self.declared(), &services.informers, &services.namespaces)
     }
 
     fn prepare(self: Box<Self>, services: &Services) -> Running {

@@ -5,16 +5,21 @@
 //! holds back only what depends on it.
 
 mod any;
+mod catch_up;
 mod echo;
 mod guard;
+mod loops;
 mod parts;
+mod pausing;
 mod primary;
 mod resync;
 mod run;
 mod sources;
 mod status;
+mod wake;
 mod workers;
 
 pub(crate) use any::AnyController;
 pub use any::Controller;
+pub(crate) use catch_up::CatchUps;
 pub(crate) use parts::Services;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+use super::catch_up::CatchUps;
 use crate::cache::Informers;
 use crate::client::Transport;
 use crate::diagnostics::Observer;
@@ -11,6 +12,7 @@ use crate::env::Env;
 use crate::events::Recorder;
 use crate::health::Health;
 use crate::metrics::Metrics;
+use crate::pause::PausedKinds;
 use crate::shutdown::Shutdown;
 
 /// What all controllers of a manager share.
@@ -28,6 +30,10 @@ pub(crate) struct Services {
     pub(crate) observers: Vec<Arc<dyn Observer>>,
     /// Namespaces that are watched; empty for all.
     pub(crate) namespaces: Vec<String>,
+    /// What caches that were there before the Lease still have to catch up with.
+    pub(crate) catch_ups: CatchUps,
+    /// Kinds that are not reconciled for now.
+    pub(crate) paused: PausedKinds,
 }
 
 /// A controller whose watches are registered and that has not begun.

@@ -6,7 +6,7 @@ use crate::cache::{Cached, Lookup, Reader, Unknown};
 use crate::client::{ClientError, Origin, PatchType, Transport};
 use crate::declaration::Declared;
 use crate::delta::Header;
-use crate::diagnostics::{WriteOutcome, WriteRecord};
+use crate::diagnostics::{Base, WriteOutcome, WriteRecord};
 use crate::error::Result;
 use crate::finalizer;
 use crate::key::ObjectKey;
@@ -106,7 +106,7 @@ impl Primaries {
             let error = match sent {
                 Ok(answer) => {
                     let answer = Cached::parse(kind, answer, &self.field_manager)?;
-                    writes.push(self.record(&key, sent_as(answer.header())));
+                    writes.push(self.record(&key, sent_as(object.header(), answer.header())));
                     return Ok(Some(answer));
                 }
                 Err(error) if error.is_not_found() && !error.is_kind_missing() => return Ok(None),
@@ -158,9 +158,11 @@ fn may_have_moved(error: &ClientError) -> bool {
     error.is_invalid() || error.is_conflict()
 }
 
-fn sent_as(header: &Header) -> WriteOutcome {
+/// A finalizer patch always changes something, so the version that it is answered with is of its making.
+fn sent_as(before: &Header, after: &Header) -> WriteOutcome {
     WriteOutcome::Sent {
-        uid: Some(Arc::clone(&header.uid)),
-        version: Some(Arc::from(&*header.version.as_str())),
+        uid: Some(Arc::clone(&after.uid)),
+        version: Some(Arc::from(&*after.version.as_str())),
+        based_on: Base::Version(Arc::from(&*before.version.as_str())),
     }
 }

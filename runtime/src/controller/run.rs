@@ -8,22 +8,28 @@ use tokio::time::{Instant, timeout};
 use tracing::Instrument;
 
 use super::any::Controller;
-use super::echo::{self, Echoes};
+use super::catch_up::CatchUps;
+use super::echo::{self, Echoes, Written};
 use super::guard::{self, Guarded, Panic};
+use super::loops::HotLoops;
 use super::parts::Services;
+use super::pausing::Pausing;
 use super::primary::Primaries;
 use super::sources::{self, Queue, Sources};
+use super::wake::Wake;
 use crate::cache::{ApplyMemory, Cached, Reader};
 use crate::client::Origin;
 use crate::context::{Context, Primary, Shared};
-use crate::declaration::{CleanupFn, Declared, StartFn};
+use crate::declaration::{CleanupFn, Declared, OwnEvents, StartFn};
 use crate::diagnostics::{History, Observer, Outcome, Phase, Reason, Reasons, Report, WriteRecord};
 use crate::error::{Error, Result};
+use crate::events::{Event, EventType, Regarding};
 use crate::key::ObjectKey;
 use crate::metrics::ControllerMetrics;
 use crate::object::Object;
+use crate::pause::{self, PausedKinds};
 use crate::reconciler::{Action, Reconciler};
-use crate::workqueue::{Config, Item, Next, RateLimit, WorkQueue};
+use crate::workqueue::{Config, Item, Meanwhile, Next, RateLimit, WorkQueue};
 
 /// Runs that are kept for each key, and keys that they are kept for.
 const KEPT_RUNS: usize = 5;
@@ -45,7 +51,11 @@ pub(crate) struct Core<C: Reconciler<Primary: Object> + 'static> {
     primaries: Primaries,
     shared: Shared,
     echoes: Arc<Echoes>,
+    loops: Arc<HotLoops>,
     history: Arc<History>,
+    pub(super) catch_ups: CatchUps,
+    pub(super) paused: PausedKinds,
+    pausing: Pausing,
     runs: AtomicU64,
 }
 
@@ -59,6 +69,8 @@ enum Failure {
 /// What a run came to.
 struct Ran {
     phase: Phase,
+    /// uid of the object, where there was one.
+    uid: Option<Arc<str>>,
     result: Result<Action, Failure>,
     writes: Vec<WriteRecord>,
 }
@@ -75,7 +87,6 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
             &declared,
             &services.informers,
             &services.namespaces,
-            services.transport.fence().is_some(),
             &queue,
             &echoes,
             &memory,
@@ -96,7 +107,8 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
             field_manager: Arc::clone(&field_manager),
         };
         let history = Arc::new(History::new(KEPT_RUNS, KEPT_KEYS));
-        super::status::publish(&declared, &queue, &sources, &history, services);
+        let loops = Arc::new(HotLoops::default());
+        super::status::publish(&declared, &queue, &sources, &history, &loops, services);
         Self {
             primaries: Primaries {
                 declared: Arc::clone(&declared),
@@ -111,24 +123,29 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
             env: services.env.clone(),
             observers: services.observers.clone(),
             runs: AtomicU64::new(0),
+            catch_ups: services.catch_ups.clone(),
+            paused: services.paused.clone(),
+            pausing: Pausing::new(&declared, &shared),
             declared,
             name,
             queue,
             metrics,
             shared,
             echoes,
+            loops,
             history,
         }
     }
 
     /// Works on one key and gives it back to the queue.
-    pub(super) async fn work(&self, item: Item<ObjectKey, Reasons>) {
+    pub(super) async fn work(&self, item: Item<ObjectKey, Wake>) {
         let Item {
             key,
-            payload: reasons,
+            payload: Wake { mut reasons, .. },
             attempt,
             ..
         } = item;
+        reasons.settle();
         let _active = self.metrics.active();
         let span = tracing::info_span!(
             "reconcile",
@@ -137,6 +154,7 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
             namespace = &*key.namespace,
             name = &*key.name,
             attempt,
+            reasons = format_args!("{reasons:#}"),
         );
         let started = Instant::now();
         let run = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
@@ -145,6 +163,7 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
         let ran = Guarded(Box::pin(self.run(&key, &origin).instrument(span.clone()))).await;
         let ran = ran.unwrap_or_else(|panic| Ran {
             phase: Phase::Reconcile,
+            uid: None,
             result: Err(Failure::Panic(panic)),
             writes: Vec::new(),
         });
@@ -153,13 +172,30 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
 
     async fn run(&self, key: &ObjectKey, origin: &Origin) -> Ran {
         let mut writes = Vec::new();
+        let mut uid = None;
         let (phase, result) = match self.primaries.find(origin, key).await {
-            Ok(Some(object)) if object.header().is_deleting() => self.delete(object, origin, &mut writes).await,
-            Ok(Some(object)) => self.reconcile(object, origin, &mut writes).await,
+            Ok(Some(object)) => {
+                uid = Some(Arc::clone(&object.header().uid));
+                let paused = pause::is_paused(&object);
+                if let Err(error) = self.pausing.show(origin, &object, paused, &mut writes).await {
+                    (Phase::Paused, Err(Failure::Error(error.into())))
+                } else if paused {
+                    (Phase::Paused, Ok(Action::await_change()))
+                } else if object.header().is_deleting() {
+                    self.delete(object, origin, &mut writes).await
+                } else {
+                    self.reconcile(object, origin, &mut writes).await
+                }
+            }
             Ok(None) => (Phase::Gone, self.gone(key)),
             Err(error) => (Phase::Reconcile, Err(Failure::Error(error))),
         };
-        Ran { phase, result, writes }
+        Ran {
+            phase,
+            uid,
+            result,
+            writes,
+        }
     }
 
     async fn reconcile(
@@ -237,6 +273,7 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
 
     fn gone(&self, key: &ObjectKey) -> Result<Action, Failure> {
         self.shared.memory.forget(&self.declared.primary, key);
+        self.pausing.forget(key);
         match guard::call(|| self.reconciler.gone(key)) {
             Ok(()) => Ok(Action::await_change()),
             Err(panic) => Err(Failure::Panic(panic)),
@@ -246,32 +283,35 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
     /// Tells everyone who wants to know, then gives the key back: in that order, so that the reports of one key are in
     /// the order of its runs.
     fn conclude(&self, key: &ObjectKey, reasons: Reasons, attempt: u32, duration: Duration, ran: Ran) {
-        let Ran { phase, result, writes } = ran;
-        let written = if result.is_err() {
-            echo::written(&writes)
-        } else {
-            Vec::new()
-        };
+        let Ran {
+            phase,
+            uid,
+            result,
+            writes,
+        } = ran;
         let outcome = self.outcome(key, attempt, result);
         let next = match &outcome {
             _ if phase == Phase::Gone && outcome.is_success() => Next::Forget,
             Outcome::Done | Outcome::Terminal { .. } => Next::Settled,
-            Outcome::Requeue(delay) => Next::After(*delay, Reasons::from(Reason::Requeue)),
+            Outcome::Requeue(delay) => Next::After(*delay, Wake::binding(Reason::Requeue)),
             Outcome::Error { retry_in, .. }
             | Outcome::Panicked { retry_in, .. }
-            | Outcome::TimedOut { retry_in, .. } => {
-                let written = written.clone();
-                Next::Backoff {
-                    delay: *retry_in,
-                    due: Reasons::from(Reason::Retry(attempt)),
-                    can_wait: Box::new(move |added| echo::all_own(added, &written)),
-                }
-            }
+            | Outcome::TimedOut { retry_in, .. } => Next::Backoff {
+                delay: *retry_in,
+                due: Wake::binding(Reason::Retry(attempt)),
+            },
         };
-        if matches!(next, Next::Backoff { .. }) {
-            self.echoes.remember(key, written);
-        } else {
+        let failed = matches!(next, Next::Backoff { .. });
+        let skips = self.declared.own_events == OwnEvents::Skip && outcome.is_success() && !echo::any_failed(&writes);
+        let written = echo::written(&writes, skips);
+        if matches!(next, Next::Forget) {
             self.echoes.forget(key);
+            self.loops.forget(key);
+        } else {
+            self.echoes.remember(key, failed, written.clone());
+        }
+        if outcome.is_success() {
+            self.watch_for_loops(key, uid, &reasons, &written);
         }
         let known = phase != Phase::Gone || reasons.as_slice().iter().any(|reason| self.is_deletion_of(reason, key));
         if known || !outcome.is_success() {
@@ -283,7 +323,37 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
             report.attempt = attempt;
             self.tell(report);
         }
-        self.queue.done(key, next);
+        self.queue.done_with(key, next, |meanwhile: &mut Wake| {
+            // Asked in this order, since both mark what is the run's own.
+            if skips && echo::all_made(&mut meanwhile.reasons, &written) && !meanwhile.binding {
+                Meanwhile::Drops
+            } else if echo::all_own(&mut meanwhile.reasons, &written) && failed {
+                Meanwhile::Waits
+            } else {
+                Meanwhile::Runs
+            }
+        });
+    }
+
+    /// Reports a key that goes round and round, once.
+    fn watch_for_loops(&self, key: &ObjectKey, uid: Option<Arc<str>>, reasons: &Reasons, written: &[Written]) {
+        let wrote = written.iter().any(Written::changed);
+        let Some(found) = self.loops.ran(key, reasons, wrote, self.env.now()) else {
+            return;
+        };
+        tracing::warn!("hot loop: {found}");
+        self.shared.recorder.record(Event {
+            event_type: EventType::Warning,
+            reason: "HotLoop".to_owned(),
+            action: "Reconcile".to_owned(),
+            note: found.to_string(),
+            regarding: Regarding {
+                kind: self.declared.primary.clone(),
+                key: key.clone(),
+                uid: uid.unwrap_or_else(|| Arc::from("")),
+            },
+            related: None,
+        });
     }
 
     fn outcome(&self, key: &ObjectKey, attempt: u32, result: Result<Action, Failure>) -> Outcome {

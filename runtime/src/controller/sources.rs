@@ -6,18 +6,19 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc;
 
-use super::echo::Echoes;
+use super::echo::{Echo, Echoes};
 use super::guard;
+use super::wake::{Wake, may_be_dropped};
 use crate::cache::{ApplyMemory, Informer, InformerSpec, Informers};
-use crate::declaration::{Declared, Index, Role, WatchDecl};
+use crate::declaration::{Declared, Index, OwnEvents, Role, WatchDecl};
 use crate::delta::Delta;
-use crate::diagnostics::{Reason, Reasons};
+use crate::diagnostics::Reason;
 use crate::handler;
 use crate::key::ObjectKey;
 use crate::workqueue::{Class, WorkQueue};
 
 /// Keys of the primary kind, with why they were woken.
-pub(super) type Queue = WorkQueue<ObjectKey, Reasons>;
+pub(super) type Queue = WorkQueue<ObjectKey, Wake>;
 
 /// Map functions that wait, each a future that wakes keys when done.
 type Mapping = BoxFuture<'static, ()>;
@@ -33,13 +34,11 @@ pub(super) struct Sources {
     pub(super) mappings: Mappings,
 }
 
-/// Registers the controller's watches and lets their changes wake keys in `queue`. `under_lease` says that they begin
-/// once the Lease is held.
+/// Registers the controller's watches and lets their changes wake keys in `queue`.
 pub(super) fn connect(
     declared: &Arc<Declared>,
     registry: &Informers,
     namespaces: &[String],
-    under_lease: bool,
     queue: &Queue,
     echoes: &Arc<Echoes>,
     memory: &Arc<ApplyMemory>,
@@ -58,14 +57,10 @@ pub(super) fn connect(
             echoes: Arc::clone(echoes),
             memory: Arc::clone(memory),
             started: started.clone(),
+            alone: declared.watches.iter().filter(|other| other.kind == watch.kind).count() == 1,
         };
         let source = Arc::new(source);
-        for spec in specs(watch, namespaces) {
-            let informer = registry.informer(&spec.under_lease(under_lease));
-            for index in &watch.indexes {
-                let name = Index::name_in_cache(&declared.name, &index.name);
-                informer.add_index(&name, Arc::clone(&index.function));
-            }
+        for informer in informers_of(watch, declared, registry, namespaces) {
             let source = Arc::clone(&source);
             informer.subscribe(Arc::new(move |delta: &Delta| source.hear(delta)));
             if matches!(watch.role, Role::Primary) {
@@ -75,6 +70,13 @@ pub(super) fn connect(
         }
     }
     sources
+}
+
+/// Registers the controller's watches, and lets nothing happen yet.
+pub(super) fn register(declared: &Declared, registry: &Informers, namespaces: &[String]) -> Vec<Informer> {
+    let each = declared.watches.iter();
+    each.flat_map(|watch| informers_of(watch, declared, registry, namespaces))
+        .collect()
 }
 
 /// The map functions of a controller that have begun to wait.
@@ -106,6 +108,8 @@ struct Source {
     echoes: Arc<Echoes>,
     memory: Arc<ApplyMemory>,
     started: mpsc::UnboundedSender<Mapping>,
+    /// Whether no other watch of the controller hears of the same objects.
+    alone: bool,
 }
 
 impl Source {
@@ -134,11 +138,23 @@ impl Source {
     fn wake(&self, key: ObjectKey, delta: &Delta) {
         let is_primary = matches!(self.watch.role, Role::Primary);
         let class = handler::class(delta, is_primary);
-        let reasons = Reasons::from(handler::reason(delta));
-        if self.echoes.is_echo(&key, delta) {
-            self.queue.add_patiently(key, class, reasons);
-        } else {
-            self.queue.add(key, class, reasons);
+        let mut reason = handler::reason(delta);
+        let echo = self.echoes.hear(&key, delta, self.alone);
+        if echo != Echo::No {
+            reason.mark_own();
+        }
+        let skips = self.declared.own_events == OwnEvents::Skip;
+        match echo {
+            Echo::OfSuccess { made: true } if skips && may_be_dropped(delta, is_primary) => {}
+            Echo::No => self.queue.add(key, class, Wake::by(reason, delta, is_primary)),
+            Echo::OfFailure => self
+                .queue
+                .add_patiently(key, class, Wake::by(reason, delta, is_primary)),
+            // A run that began after the write was answered reads what was written: it is the one run more.
+            Echo::Covered => {}
+            Echo::OfSuccess { .. } => self
+                .queue
+                .add_unless_running(key, class, Wake::by(reason, delta, is_primary)),
         }
     }
 
@@ -179,6 +195,22 @@ impl Source {
     }
 }
 
+/// The informers of a watch, with its indexes.
+fn informers_of(watch: &WatchDecl, declared: &Declared, registry: &Informers, namespaces: &[String]) -> Vec<Informer> {
+    let each = specs(watch, namespaces).into_iter().map(|spec| {
+        let informer = registry.informer(&spec);
+        for index in &watch.indexes {
+            let name = Index::name_in_cache(&declared.name, &index.name);
+            // Kept up already where the cache was filled before the replica led.
+            if informer.index(&name).is_none() {
+                informer.add_index(&name, Arc::clone(&index.function));
+            }
+        }
+        informer
+    });
+    each.collect()
+}
+
 /// The informers that a watch needs: one, or one for each namespace.
 fn specs(watch: &WatchDecl, namespaces: &[String]) -> Vec<InformerSpec> {
     let all = InformerSpec::all(&watch.kind)
@@ -199,8 +231,7 @@ pub(super) fn resync(primaries: &[Informer], queue: &Queue, within: std::time::D
     for informer in primaries {
         for key in informer.keys() {
             let delay = within.mul_f64(random());
-            let reasons = Reasons::from(Reason::Resync);
-            queue.add_after(key, delay, Class::Background, reasons);
+            queue.add_after(key, delay, Class::Background, Wake::binding(Reason::Resync));
         }
     }
 }

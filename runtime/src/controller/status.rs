@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::loops::{HotLoop, HotLoops};
 use super::parts::Services;
 use super::sources::{Queue, Sources};
 use crate::cache::Informer;
 use crate::declaration::Declared;
 use crate::diagnostics::{History, Report};
+use crate::key::ObjectKey;
 use crate::metrics::Sample;
 
 /// How many of the last runs are shown.
@@ -20,10 +22,12 @@ pub(super) fn publish(
     queue: &Queue,
     sources: &Sources,
     history: &Arc<History>,
+    loops: &Arc<HotLoops>,
     services: &Services,
 ) {
     let name = declared.name.clone();
-    let scraped = queue.clone();
+    let (scraped, scraped_loops) = (queue.clone(), Arc::clone(loops));
+    let (scraped_paused, kind) = (services.paused.clone(), declared.primary.clone());
     services.metrics.source(move |add: &mut dyn FnMut(Sample)| {
         let stats = scraped.stats();
         let labels = || vec![("name", name.clone()), ("controller", name.clone())];
@@ -51,8 +55,21 @@ pub(super) fn publish(
             labels(),
             stats.longest_running.as_secs_f64(),
         ));
+        add(Sample::gauge(
+            "kubewright_hot_loops",
+            "Keys that run and write for no other reason than that they wrote",
+            vec![("controller", name.clone())],
+            count(scraped_loops.count()),
+        ));
+        add(Sample::gauge(
+            "kubewright_paused",
+            "1 where the kind is paused by the annotation on the Lease",
+            vec![("controller", name.clone())],
+            f64::from(u8::from(scraped_paused.covers(&kind))),
+        ));
     });
     let (declared, queue, history) = (Arc::clone(declared), queue.clone(), Arc::clone(history));
+    let (loops, paused) = (Arc::clone(loops), services.paused.clone());
     let informers = sources.informers.clone();
     services
         .health
@@ -61,9 +78,11 @@ pub(super) fn publish(
             json!({
                 "kind": declared.primary.kind(),
                 "workers": declared.workers,
+                "paused": paused.covers(&declared.primary),
                 "synced": informers.iter().all(Informer::has_synced),
                 "waitsFor": waits_for(&informers),
                 "queue": { "waiting": stats.waiting, "delayed": stats.delayed, "running": stats.running },
+                "hotLoops": loops.current().iter().map(hot_loop).collect::<Vec<_>>(),
                 "lastRuns": history.latest(SHOWN).iter().map(run).collect::<Vec<_>>(),
             })
         });
@@ -74,6 +93,10 @@ fn waits_for(informers: &[Informer]) -> Vec<Value> {
     missing
         .map(|informer| json!({ "watch": informer.spec().to_string(), "reason": informer.status().last_error }))
         .collect()
+}
+
+fn hot_loop((key, found): &(ObjectKey, HotLoop)) -> Value {
+    json!({ "object": key.to_string(), "since": found.since.to_string(), "changes": found.changes })
 }
 
 fn run(report: &Report) -> Value {

@@ -11,12 +11,13 @@ use super::guard;
 use super::resync;
 use super::run::Core;
 use super::sources::Sources;
+use super::wake::Wake;
 use crate::cache::Informer;
-use crate::diagnostics::{Reason, Reasons};
+use crate::diagnostics::Reason;
 use crate::object::Object;
 use crate::reconciler::Reconciler;
 use crate::shutdown::Shutdown;
-use crate::workqueue::Class;
+use crate::workqueue::{Class, Next};
 
 /// After how long the log says what a controller waits for, and how often again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -43,7 +44,7 @@ pub(super) async fn run<C: Reconciler<Primary: Object> + 'static>(mut core: Core
         tokio::select! {
             biased;
             () = stop.wait() => return,
-            () = synced(&core.name, &informers) => {}
+            () = ready(&core, &informers) => {}
         }
         for observer in &core.observers {
             if let Err(panic) = guard::call(|| observer.started(&core.name)) {
@@ -55,7 +56,7 @@ pub(super) async fn run<C: Reconciler<Primary: Object> + 'static>(mut core: Core
             workers = core.declared.workers,
             "controller started"
         );
-        let mut workers = Workers::start(&core);
+        let mut workers = Workers::start(&core, &stop);
         stop.wait().await;
         core.queue.close();
         workers.finished().await;
@@ -85,8 +86,8 @@ async fn listen<C: Reconciler<Primary: Object> + 'static>(core: &Core<C>) {
             loop {
                 match guard::Guarded(source.next().boxed()).await {
                     Ok(Some(key)) => {
-                        let reasons = Reasons::from(Reason::Source(Arc::clone(&name)));
-                        core.queue.add(key, Class::Change, reasons);
+                        let wake = Wake::binding(Reason::Source(Arc::clone(&name)));
+                        core.queue.add(key, Class::Change, wake);
                     }
                     Ok(None) => return,
                     Err(panic) => {
@@ -101,6 +102,15 @@ async fn listen<C: Reconciler<Primary: Object> + 'static>(core: &Core<C>) {
         }
     });
     futures::future::join_all(each).await;
+}
+
+/// Waits until the caches hold what a reconcile may count on.
+async fn ready<C: Reconciler<Primary: Object> + 'static>(core: &Core<C>, informers: &[Informer]) {
+    synced(&core.name, informers).await;
+    let behind = informers
+        .iter()
+        .filter_map(|informer| core.catch_ups.of_informer(informer));
+    futures::future::join_all(behind).await;
 }
 
 /// Waits until everything that the controller watches has been listed, and says what is missing if that takes long.
@@ -126,13 +136,18 @@ async fn synced(controller: &str, informers: &[Informer]) {
 struct Workers(Vec<JoinHandle<()>>);
 
 impl Workers {
-    fn start<C: Reconciler<Primary: Object> + 'static>(core: &Arc<Core<C>>) -> Self {
+    fn start<C: Reconciler<Primary: Object> + 'static>(core: &Arc<Core<C>>, stop: &Shutdown) -> Self {
         let workers = (0..core.declared.workers).map(|_| {
-            let core = Arc::clone(core);
+            let (core, stop) = (Arc::clone(core), stop.clone());
             let env = core.env.clone();
             env.spawn("worker", async move {
                 while let Some(item) = core.queue.get().await {
-                    core.work(item).await;
+                    tokio::select! {
+                        biased;
+                        () = core.paused.resumed(&core.declared.primary) => core.work(item).await,
+                        // Nothing is lost: it waits for who comes next.
+                        () = stop.wait() => core.queue.done(&item.key, Next::Settled),
+                    }
                 }
             })
         });

@@ -11,7 +11,8 @@ use super::name;
 use crate::context::Context;
 use crate::controller::{AnyController, Controller};
 use crate::declaration::{
-    Backoff, Children, Declared, Index, InvalidDeclaration, MapFn, Mapper, Others, RateLimit, Role, Watch, WatchDecl,
+    Backoff, Children, Declared, Index, InvalidDeclaration, MapFn, Mapper, Others, OwnEvents, RateLimit, Role, Watch,
+    WatchDecl,
 };
 use crate::error::Result;
 use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Ungranted, Updates, Writes};
@@ -75,7 +76,9 @@ impl<C: Declare> Declaration<C> {
                 finalizer: None,
                 retired_finalizers: Vec::new(),
                 field_manager: None,
+                own_events: OwnEvents::Wake,
                 needs_leader: true,
+                warmup: false,
                 crd: None,
                 ungranted_client: None,
                 event_filter: None,
@@ -407,6 +410,22 @@ impl<C: Declare> Declaration<C> {
     #[must_use]
     pub fn needs_leader(mut self, needs: bool) -> Self {
         self.declared.needs_leader = needs;
+        self
+    }
+
+    /// What echoes of the controller's own writes do. Default: [`OwnEvents::Wake`].
+    #[must_use]
+    pub fn own_events(mut self, own_events: OwnEvents) -> Self {
+        self.declared.own_events = own_events;
+        self
+    }
+
+    /// Fills the controller's caches on replicas that do not lead, so that one that takes over need not list first: it
+    /// asks for names and versions, waits until its caches have what the answer has, and reconciles. Costs each standby
+    /// the memory and the watches of a leader. Default: caches begin when the replica leads.
+    #[must_use]
+    pub fn warmup(mut self) -> Self {
+        self.declared.warmup = true;
         self
     }
 

@@ -46,6 +46,7 @@ impl Declared {
         check_texts(self, &mut problems);
         check_owned(self, &mut problems);
         check_escalation(self, &mut problems);
+        check_warmup(self, &mut problems);
         if problems.is_empty() {
             Ok(())
         } else {
@@ -66,6 +67,12 @@ fn check_primary(declared: &Declared, problems: &mut Vec<String>) {
         }
         1 => {}
         _ => problems.push("several primary kinds: call `for_` once".to_owned()),
+    }
+}
+
+fn check_warmup(declared: &Declared, problems: &mut Vec<String>) {
+    if declared.warmup && !declared.needs_leader {
+        problems.push("`warmup` has nothing to warm up for without `needs_leader`: remove one of them".to_owned());
     }
 }
 

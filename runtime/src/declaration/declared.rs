@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::declaration::{Backoff, RateLimit, WatchDecl};
+use crate::declaration::{Backoff, OwnEvents, RateLimit, WatchDecl};
 use crate::kind::Kind;
 use crate::predicate::Predicate;
 use crate::rbac::PolicyRule;
@@ -43,8 +43,12 @@ pub struct Declared {
     pub retired_finalizers: Vec<String>,
     /// Field manager of the controller's applies. Default: `<operator>/<controller name>`.
     pub field_manager: Option<String>,
+    /// What echoes of its own writes do. Default: they wake the key once more.
+    pub own_events: OwnEvents,
     /// Whether it runs on the leader only. Default: true.
     pub needs_leader: bool,
+    /// Whether its caches are filled before the replica leads. Default: false.
+    pub warmup: bool,
     /// The definition of the primary kind, where it is a custom one.
     pub crd: Option<fn() -> CustomResourceDefinition>,
     /// Why the controller may use a client that its grants do not restrict; `None` where it may not.

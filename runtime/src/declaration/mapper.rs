@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
+use crate::cache::decode_cause;
 use crate::error::Result;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
@@ -215,10 +216,11 @@ where
 fn decode<K: DeserializeOwned>(input: &MapInput) -> Result<K> {
     serde_json::from_slice(&input.body).map_err(|error| {
         format!(
-            "{} {} does not decode as `{}`, so its map function was not asked: {error}",
+            "{} {} does not decode as `{}`, so its map function was not asked: {}",
             input.kind.kind(),
             input.key,
-            std::any::type_name::<K>()
+            std::any::type_name::<K>(),
+            decode_cause(&input.kind, &error)
         )
         .into()
     })

@@ -9,6 +9,7 @@ mod check;
 mod declared;
 mod mapper;
 mod name;
+mod own_events;
 mod rates;
 mod watch;
 
@@ -17,6 +18,7 @@ pub use builder::{CleanupFn, Declaration};
 pub use check::InvalidDeclaration;
 pub use declared::Declared;
 pub use mapper::{MapFn, MapInput, MapKey, Mapper};
+pub use own_events::OwnEvents;
 pub use rates::{Backoff, RateLimit};
 pub use watch::{Adopt, Children, Index, Others, Role, Watch, WatchDecl};
 

@@ -118,6 +118,7 @@ impl Console {
         let (word, colour) = verdict(&report.outcome);
         let phase = match report.phase {
             Phase::Cleanup => "clean-up: ",
+            Phase::Paused => "paused: ",
             _ => "",
         };
         let mut line = format!(
@@ -196,15 +197,20 @@ fn reasons(report: &Report) -> String {
         let of = |kind: &Kind, key: &ObjectKey| subject(report, kind, key);
         let _ = match reason {
             Reason::FirstList { kind, key } => write!(text, "{} listed", of(kind, key)),
+            Reason::Created {
+                kind, key, own: true, ..
+            } => write!(text, "own {} appeared", of(kind, key)),
             Reason::Created { kind, key, .. } => write!(text, "{} created", of(kind, key)),
-            Reason::Changed { kind, key, fields, .. } if fields.is_empty() => {
-                write!(text, "{} changed", of(kind, key))
-            }
-            Reason::Changed { kind, key, fields, .. } if *fields == ["deletion"] => {
-                write!(text, "{} is being deleted", of(kind, key))
-            }
-            Reason::Changed { kind, key, fields, .. } => {
-                write!(text, "{} {} changed", of(kind, key), fields.join("+"))
+            Reason::Changed {
+                kind, key, fields, own, ..
+            } => {
+                let (subject, fields) = (of(kind, key), fields.to_string());
+                match &*fields {
+                    "" => write!(text, "{subject} changed"),
+                    _ if fields.contains("metadata.deletionTimestamp") => write!(text, "{subject} is being deleted"),
+                    _ if *own => write!(text, "own write of {subject} {fields}"),
+                    _ => write!(text, "{subject} {fields} changed"),
+                }
             }
             Reason::Deleted { kind, key } => write!(text, "{} deleted", of(kind, key)),
             other => write!(text, "{other}"),

@@ -1,14 +1,15 @@
 //! Why a key is reconciled.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::fields::Fields;
 use crate::delta::Version;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 
-/// One cause of a reconcile. `Display` is what people read in `dev`, logs and `/statusz`.
+/// One cause of a reconcile. `Display` is what people read in `dev`, logs and `/statusz`; its alternate form (`{:#}`) tells
+/// resourceVersions too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -27,6 +28,8 @@ pub enum Reason {
         key: ObjectKey,
         /// Its resourceVersion.
         version: Version,
+        /// Whether the last run of the key made it.
+        own: bool,
     },
     /// An object changed.
     Changed {
@@ -40,8 +43,10 @@ pub enum Reason {
         new: Version,
         /// How many changes this reason stands for.
         times: u32,
-        /// What differs: `spec`, `status`, `labels`, `annotations`, `owners`, `finalizers`, `deletion`.
-        fields: Vec<Cow<'static, str>>,
+        /// What differs.
+        fields: Fields,
+        /// Whether it is nothing but the echo of what the last run of the key wrote.
+        own: bool,
     },
     /// An object is gone, or was replaced by another one of the same name.
     Deleted {
@@ -89,6 +94,19 @@ impl Reason {
         }
     }
 
+    /// Whether it is an echo of what the last run of the key wrote.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Created { own: true, .. } | Self::Changed { own: true, .. })
+    }
+
+    /// Says that it is.
+    pub(crate) fn mark_own(&mut self) {
+        if let Self::Created { own, .. } | Self::Changed { own, .. } = self {
+            *own = true;
+        }
+    }
+
     /// Takes in a later reason about the same thing; gives it back where the two say different things.
     fn absorb(&mut self, later: Self) -> Option<Self> {
         match (self, later) {
@@ -99,6 +117,7 @@ impl Reason {
                     new,
                     times,
                     fields,
+                    own,
                     ..
                 },
                 Self::Changed {
@@ -107,16 +126,14 @@ impl Reason {
                     new: later_new,
                     times: later_times,
                     fields: later_fields,
+                    own: later_own,
                     ..
                 },
             ) if *kind == later_kind && *key == later_key => {
                 *new = later_new;
                 *times = times.saturating_add(later_times);
-                for field in later_fields {
-                    if !fields.contains(&field) {
-                        fields.push(field);
-                    }
-                }
+                *own &= later_own;
+                fields.merge(later_fields);
                 None
             }
             (Self::Retry(n), Self::Retry(later)) => {
@@ -133,12 +150,29 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FirstList { kind, key } => write!(f, "{} {key} found at start", kind.kind()),
-            Self::Created { kind, key, .. } => write!(f, "{} {key} created", kind.kind()),
-            Self::Changed { kind, key, fields, .. } if fields.is_empty() => {
-                write!(f, "{} {key} changed", kind.kind())
+            Self::Created { kind, key, own, .. } => {
+                let by = if *own { " by the last run" } else { "" };
+                write!(f, "{} {key} created{by}", kind.kind())
             }
-            Self::Changed { kind, key, fields, .. } => {
-                write!(f, "{} {key} changed ({})", kind.kind(), fields.join(", "))
+            Self::Changed {
+                kind,
+                key,
+                old,
+                new,
+                fields,
+                own,
+                ..
+            } => {
+                let by = if *own { " by the last run" } else { "" };
+                write!(f, "{} {key} changed{by}", kind.kind())?;
+                let fields = fields.to_string();
+                if !fields.is_empty() {
+                    write!(f, " ({fields})")?;
+                }
+                if f.alternate() {
+                    write!(f, " {old}→{new}")?;
+                }
+                Ok(())
             }
             Self::Deleted { kind, key } => write!(f, "{} {key} deleted", kind.kind()),
             Self::Requeue => f.write_str("requeue"),
@@ -192,6 +226,25 @@ impl Reasons {
         &self.kept
     }
 
+    /// Whether all of them are echoes of what the last run of the key wrote.
+    #[must_use]
+    pub fn are_own(&self) -> bool {
+        self.dropped == 0 && !self.kept.is_empty() && self.kept.iter().all(Reason::is_own)
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [Reason] {
+        &mut self.kept
+    }
+
+    /// Works out which fields changed, and lets go of the objects.
+    pub(crate) fn settle(&mut self) {
+        for reason in &mut self.kept {
+            if let Reason::Changed { fields, .. } = reason {
+                fields.settle();
+            }
+        }
+    }
+
     /// How many causes came on top of those kept.
     #[must_use]
     pub fn dropped(&self) -> usize {
@@ -240,7 +293,8 @@ mod tests {
             old: Version::parse(old),
             new: Version::parse(new),
             times: 1,
-            fields: vec![field.into()],
+            fields: Fields::new([field]),
+            own: false,
         }
     }
 

@@ -61,6 +61,8 @@ pub enum Phase {
     Gone,
     /// None: the object is being deleted and does not carry our finalizer.
     Idle,
+    /// None: the object carries the annotation that pauses it.
+    Paused,
 }
 
 impl fmt::Display for Phase {
@@ -70,6 +72,7 @@ impl fmt::Display for Phase {
             Self::Cleanup => "cleanup",
             Self::Gone => "gone",
             Self::Idle => "idle",
+            Self::Paused => "paused",
         })
     }
 }
@@ -182,6 +185,8 @@ pub enum WriteOutcome {
         uid: Option<Arc<str>>,
         /// resourceVersion of the object after the write, where the answer holds one.
         version: Option<Arc<str>>,
+        /// What the server was made to check that it was made on.
+        based_on: Base,
     },
     /// It would have changed nothing and was not sent.
     Skipped,
@@ -190,6 +195,18 @@ pub enum WriteOutcome {
         /// The error's text.
         message: String,
     },
+}
+
+/// What a write is known to have been made on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// Not known: the request did not ask for a version, so others may have written in between, and the answer may
+    /// be a version of theirs.
+    Unknown,
+    /// There was no such object.
+    Nothing,
+    /// This resourceVersion, and no other.
+    Version(Arc<str>),
 }
 
 impl WriteOutcome {

@@ -13,6 +13,7 @@ use super::store::{LeaseError, LeaseStore};
 use crate::client::WriteFence;
 use crate::diagnostics::Leadership;
 use crate::env::Env;
+use crate::pause;
 
 /// Takes part in the election: [`acquire`](Self::acquire), then [`hold`](Self::hold), then
 /// [`release`](Self::release). Spawns nothing.
@@ -253,10 +254,9 @@ impl Elector {
         self.unsettled = matches!(written, Err(LeaseError::Other(_)));
         match written {
             Ok(lease) => {
-                self.observed = Some(Observed {
-                    lease: Lease(lease),
-                    since: sent,
-                });
+                let lease = Lease(lease);
+                self.status.paused().set(lease.annotation(pause::ANNOTATION));
+                self.observed = Some(Observed { lease, since: sent });
                 self.renewed = Some(sent);
                 let writes_end = sent + self.election.lease_duration.saturating_sub(self.election.write_timeout);
                 self.fence.open_until(writes_end);
@@ -268,6 +268,7 @@ impl Elector {
     }
 
     fn observe(&mut self, lease: Lease) {
+        self.status.paused().set(lease.annotation(pause::ANNOTATION));
         let since = match &self.observed {
             Some(observed) if observed.lease.same_term(&lease) => observed.since,
             _ => self.env.boot_time(),

@@ -27,6 +27,11 @@ impl Lease {
             .filter(|holder| !holder.is_empty())
     }
 
+    /// The value of an annotation.
+    pub(super) fn annotation(&self, name: &str) -> Option<&str> {
+        self.0["metadata"]["annotations"][name].as_str()
+    }
+
     /// How long it is valid after a renewal; `otherwise` where it does not say.
     pub(super) fn duration(&self, otherwise: Duration) -> Duration {
         self.spec("leaseDurationSeconds")

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::diagnostics::{Leadership, Observer};
 use crate::metrics::Metrics;
+use crate::pause::PausedKinds;
 
 /// A replica's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,7 @@ struct Inner {
     identity: String,
     metrics: Metrics,
     observers: Vec<Arc<dyn Observer>>,
+    paused: PausedKinds,
     state: Mutex<(Part, Option<String>)>,
 }
 
@@ -46,8 +48,15 @@ impl LeaderStatus {
             identity,
             metrics,
             observers,
+            paused: PausedKinds::default(),
             state: Mutex::new((Part::Starting, None)),
         }))
+    }
+
+    /// The kinds that the Lease's annotation pauses, as last seen.
+    #[must_use]
+    pub fn paused(&self) -> &PausedKinds {
+        &self.0.paused
     }
 
     /// The part now.

@@ -18,6 +18,9 @@ pub struct Options {
     pub health_addr: Option<SocketAddr>,
     /// Namespaces to watch; empty for all. Default: all.
     pub namespaces: Vec<String>,
+    /// The most objects that the operator may delete within a minute, over all controllers; beyond it a deletion is an
+    /// error that is retried. Default: no limit.
+    pub deletes_per_minute: Option<u32>,
     /// How long running reconciles may take to finish after a request to stop. Default: 30 s.
     pub stop_within: Duration,
 }
@@ -29,6 +32,7 @@ impl Default for Options {
             metrics_addr: None,
             health_addr: None,
             namespaces: Vec::new(),
+            deletes_per_minute: None,
             stop_within: Duration::from_secs(30),
         }
     }

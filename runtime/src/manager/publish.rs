@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::cache::Informers;
-use crate::client::{RequestRecord, WriteFence};
+use crate::client::{DeleteCap, RequestRecord, WriteFence};
 use crate::health::Health;
 use crate::kind::Kind;
 use crate::metrics::{Metrics, Sample};
@@ -88,6 +88,19 @@ pub(super) fn fence(fence: &WriteFence, metrics: &Metrics) {
             "Writes that had been sent when the Lease ran out",
             Vec::new(),
             fence.abandoned(),
+        ));
+    });
+}
+
+/// Shows what the cap on deletions held back.
+pub(super) fn deletes(cap: &DeleteCap, metrics: &Metrics) {
+    let cap = cap.clone();
+    metrics.source(move |add: &mut dyn FnMut(Sample)| {
+        add(Sample::counter(
+            "kubewright_deletes_held_back",
+            "Deletions that were not sent because too many had been within a minute",
+            Vec::new(),
+            cap.held_back(),
         ));
     });
 }

@@ -12,12 +12,13 @@ use super::listen::listen;
 use super::options::Options;
 use super::publish;
 use super::runnable::{RunContext, Runnable};
-use crate::cache::{Informers, KeepManagers};
-use crate::client::{Origin, Transport, WriteFence};
-use crate::controller::{AnyController, Services};
+use crate::cache::{Informer, Informers, KeepManagers};
+use crate::client::{DeleteCap, Origin, Transport, WriteFence};
+use crate::controller::{AnyController, CatchUps, Services};
 use crate::events::{Publisher, Recorder};
 use crate::leader::LeaderElection;
 use crate::leader::{Elector, LeaderStatus, Lost, ServerLease};
+use crate::pause::PausedKinds;
 use crate::shutdown::Shutdown;
 
 /// How long the last events may take to be sent.
@@ -71,6 +72,8 @@ struct Life {
     /// What does.
     leading: Group,
     waiting: Members,
+    /// Caches that are filled for the time when this replica leads.
+    warm: Vec<Informer>,
     elector: Option<Elector>,
 }
 
@@ -98,10 +101,15 @@ impl Life {
             ..
         } = manager;
         let servers = listen(&options, &health, &metrics).await?;
-        let transport = Transport::builder(client, env.clone())
+        let mut transport = Transport::builder(client, env.clone())
             .operator(&operator, &version)
-            .recorder(publish::request_counter(&metrics, "kubernetes"))
-            .build();
+            .recorder(publish::request_counter(&metrics, "kubernetes"));
+        if let Some(most) = options.deletes_per_minute {
+            let cap = DeleteCap::new(most);
+            publish::deletes(&cap, &metrics);
+            transport = transport.deletes(cap);
+        }
+        let transport = transport.build();
         let managers: Vec<String> = controllers
             .iter()
             .filter_map(|controller| controller.declared().field_manager.clone())
@@ -109,7 +117,7 @@ impl Life {
         let informers = Informers::new(transport.clone(), env.clone(), KeepManagers::of(&operator, &managers));
         publish::informers(&informers, &metrics, &health);
         let (recorder, publisher) = Recorder::pair(operator.clone(), metrics.clone());
-        let services = Services {
+        let mut services = Services {
             operator,
             transport: transport.clone(),
             informers,
@@ -119,11 +127,14 @@ impl Life {
             health,
             observers,
             namespaces: options.namespaces.clone(),
+            catch_ups: CatchUps::default(),
+            paused: PausedKinds::default(),
         };
         let mut behind_fence = transport;
         let elector = options.leader_election.as_ref().map(|election| {
-            let (elector, fenced) = candidate(election, &services);
+            let (elector, fenced, paused) = candidate(election, &services);
             behind_fence = fenced;
+            services.paused = paused;
             elector
         });
         let mut base = Group::new(&env);
@@ -147,10 +158,18 @@ impl Life {
             services,
             options,
             waiting: Members::default(),
+            warm: Vec::new(),
             elector,
         };
         let (needs, needs_not) = split(controllers, runnables, behind_fence);
         start(&mut life.always, needs_not, &life.services);
+        if life.elector.is_some() {
+            let warm = needs
+                .controllers
+                .iter()
+                .filter(|controller| controller.declared().warmup);
+            life.warm = warm.flat_map(|controller| controller.warm(&life.services)).collect();
+        }
         life.waiting = needs;
         Ok(life)
     }
@@ -165,8 +184,12 @@ impl Life {
                 error = self.always.failed() => return End::Failed(error),
                 () = elector.acquire() => {}
             }
+            self.services.catch_ups = CatchUps::of(&self.services.informers);
         }
         start(&mut self.leading, std::mem::take(&mut self.waiting), &self.services);
+        // The controllers hold them now.
+        self.warm.clear();
+        self.services.catch_ups = CatchUps::default();
         tokio::select! {
             biased;
             () = stop.wait() => End::Asked,
@@ -231,8 +254,8 @@ impl Life {
     }
 }
 
-/// The elector of this replica, and the way to the server for those that need the leader.
-fn candidate(election: &LeaderElection, services: &Services) -> (Elector, Transport) {
+/// The elector of this replica, the way to the server for those that need the leader, and the kinds that the Lease pauses.
+fn candidate(election: &LeaderElection, services: &Services) -> (Elector, Transport, PausedKinds) {
     let fence = WriteFence::closed(services.env.clone());
     publish::fence(&fence, &services.metrics);
     let status = LeaderStatus::new(
@@ -250,8 +273,9 @@ fn candidate(election: &LeaderElection, services: &Services) -> (Elector, Transp
         services.operator.clone(),
     );
     let fenced = services.transport.fenced(fence.clone());
+    let paused = status.paused().clone();
     let elector = Elector::new(lease, services.env.clone(), election.clone(), fence, status);
-    (elector, fenced)
+    (elector, fenced, paused)
 }
 
 fn publish_events(publisher: Publisher, services: &Services, behind_fence: &Transport, options: &Options) -> Group {

@@ -49,6 +49,10 @@ pub struct ControllerKeys {
     pub field_manager: Anything,
     /// `needs_leader = false`: runs on every replica.
     pub needs_leader: Anything,
+    /// `warmup`: fills the caches before the replica leads.
+    pub warmup: Anything,
+    /// `own_events = skip`: echoes of own writes wake nothing.
+    pub own_events: Anything,
     /// `retired_finalizers = ["example.com/old"]`: finalizers of earlier releases, removed where found.
     pub retired_finalizers: Anything,
 }

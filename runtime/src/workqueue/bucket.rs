@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use crate::sync::Instant;
 
 use super::config::RateLimit;
 

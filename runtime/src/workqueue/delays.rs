@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use crate::sync::Instant;
 
 /// The longest delay that is kept apart from longer ones. Beyond it the machine's clock may not reach; nobody waits
 /// for it.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use crate::sync::Instant;
 
 use super::config::Class;
 

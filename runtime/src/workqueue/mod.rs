@@ -23,7 +23,7 @@ mod model;
 mod tests;
 
 pub use config::{Class, Config, Group, Hooks, RateLimit};
-pub use queue::{Item, Next, Stats, WorkQueue};
+pub use queue::{Item, Meanwhile, Next, Stats, WorkQueue};
 
 /// What several wake-ups of one key come to.
 pub trait Merge {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::Merge;
 use super::config::{Class, Config};
-use super::queue::Next;
+use super::queue::{Meanwhile, Next};
 use super::state::{State, Take};
 
 /// Numbers of wake-ups.
@@ -26,11 +26,12 @@ impl Merge for Wakes {
 enum Step {
     Add(u8, Class),
     AddPatiently(u8, Class),
+    AddUnlessRunning(u8, Class),
     AddAfter(u8, u64),
     Take,
-    /// Gives back the running key at that place, modulo.
-    Settle(usize),
-    Fail(usize),
+    /// Gives back the running key at that place, modulo, with what becomes of wake-ups that came meanwhile.
+    Settle(usize, Meanwhile),
+    Fail(usize, Meanwhile),
     Again(usize, u64),
     Forget(usize),
     Pass(u64),
@@ -40,15 +41,24 @@ fn class() -> impl Strategy<Value = Class> {
     prop_oneof![Just(Class::Urgent), Just(Class::Change), Just(Class::Background)]
 }
 
+fn meanwhile() -> impl Strategy<Value = Meanwhile> {
+    prop_oneof![
+        3 => Just(Meanwhile::Runs),
+        1 => Just(Meanwhile::Waits),
+        1 => Just(Meanwhile::Drops),
+    ]
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let key = 0..12_u8;
     prop_oneof![
         6 => (key.clone(), class()).prop_map(|(k, c)| Step::Add(k, c)),
         1 => (key.clone(), class()).prop_map(|(k, c)| Step::AddPatiently(k, c)),
+        1 => (key.clone(), class()).prop_map(|(k, c)| Step::AddUnlessRunning(k, c)),
         2 => (key, 0..40_u64).prop_map(|(k, d)| Step::AddAfter(k, d)),
         6 => Just(Step::Take),
-        3 => any::<usize>().prop_map(Step::Settle),
-        2 => any::<usize>().prop_map(Step::Fail),
+        3 => (any::<usize>(), meanwhile()).prop_map(|(i, m)| Step::Settle(i, m)),
+        2 => (any::<usize>(), meanwhile()).prop_map(|(i, m)| Step::Fail(i, m)),
         1 => (any::<usize>(), 1..40_u64).prop_map(|(i, d)| Step::Again(i, d)),
         1 => any::<usize>().prop_map(Step::Forget),
         2 => (1..15_u64).prop_map(Step::Pass),
@@ -229,6 +239,14 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     model.wake(key, class, clock);
                 }
             }
+            Step::AddUnlessRunning(key, class) => {
+                queue.add_unless_running(key, class, Wakes(vec![number]), now);
+                let known = model.keys.entry(key).or_default();
+                if !known.runs {
+                    known.owed.push(number);
+                    model.wake(key, class, clock);
+                }
+            }
             Step::AddAfter(key, delay) => {
                 queue.add_after(
                     key,
@@ -259,15 +277,27 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     Take::Limited(_) | Take::Closed => prop_assert!(false, "neither limited nor closed"),
                 }
             }
-            Step::Settle(at) | Step::Fail(at) | Step::Again(at, _) | Step::Forget(at) => {
+            Step::Settle(at, _) | Step::Fail(at, _) | Step::Again(at, _) | Step::Forget(at) => {
                 if running.is_empty() {
                     continue;
                 }
                 let key = running.remove(at % running.len());
                 let known = model.keys.entry(key).or_default();
                 known.runs = false;
+                let meanwhile = match step {
+                    Step::Settle(_, meanwhile) | Step::Fail(_, meanwhile) => meanwhile,
+                    _ => Meanwhile::Runs,
+                };
+                if known.dirty.is_some() && meanwhile != Meanwhile::Runs {
+                    known.dirty = None;
+                    // Where nothing else would tell them, they are dropped.
+                    let told = known.delayed.is_some() || !matches!(step, Step::Settle(..));
+                    if meanwhile == Meanwhile::Drops || !told {
+                        known.owed.clear();
+                    }
+                }
                 let next = match step {
-                    Step::Settle(_) => {
+                    Step::Settle(..) => {
                         known.failures = 0;
                         Next::Settled
                     }
@@ -291,12 +321,11 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                         Next::Backoff {
                             delay: backoff,
                             due: Wakes::default(),
-                            can_wait: Box::new(|_| false),
                         }
                     }
                 };
                 let dirty = model.keys.entry(key).or_default().dirty.take();
-                queue.done(&key, next, now);
+                queue.done(&key, next, |_| meanwhile, now);
                 if let Some(class) = dirty {
                     model.wake(key, class, clock);
                 }

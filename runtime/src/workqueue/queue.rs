@@ -3,15 +3,13 @@
 use std::fmt;
 use std::hash::Hash;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
 
 use super::Merge;
 use super::config::{Class, Config};
 use super::state::{Done, State, Take};
+use crate::sync::{Mutex, MutexGuard, Notify, now, sleep_until};
 
 /// The longest that one timer is set for; tokio's wheel ends at about two years.
 const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 3600);
@@ -42,7 +40,8 @@ pub struct Item<K, T = ()> {
 }
 
 /// What should become of a key that a worker is done with.
-pub enum Next<'a, T> {
+#[derive(Debug)]
+pub enum Next<T> {
     /// Waits until it is added. Failures are forgotten.
     Settled,
     /// Runs again after that time, or when it is added. Failures are forgotten.
@@ -53,11 +52,20 @@ pub enum Next<'a, T> {
         delay: Duration,
         /// What the retry brings.
         due: T,
-        /// Whether what was added during the run may wait for the backoff, as echoes of the run's own writes may.
-        can_wait: Box<dyn Fn(&T) -> bool + 'a>,
     },
     /// What the key stands for is gone: nothing of it is kept.
     Forget,
+}
+
+/// What becomes of wake-ups that came while a key ran, where they may be its own doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meanwhile {
+    /// The key runs once more.
+    Runs,
+    /// They wait for the time that [`Next`] sets, and are told then; where it sets none, they are dropped.
+    Waits,
+    /// They are dropped: what they tell, the run knew.
+    Drops,
 }
 
 /// How much there is to do.
@@ -93,13 +101,19 @@ where
 
     /// Wakes a key. Where it waits already, it rises to `class` and the payloads merge; where it runs, it runs again.
     pub fn add(&self, key: K, class: Class, payload: T) {
-        let waits = self.state().add(key, class, payload, Instant::now());
+        let waits = self.state().add(key, class, payload, now());
         self.announce(usize::from(waits));
     }
 
     /// As [`add`](Self::add), but does not cut short a backoff: for wake-ups that the key caused itself.
     pub fn add_patiently(&self, key: K, class: Class, payload: T) {
-        let waits = self.state().add_patiently(key, class, payload, Instant::now());
+        let waits = self.state().add_patiently(key, class, payload, now());
+        self.announce(usize::from(waits));
+    }
+
+    /// As [`add`](Self::add), but not where the key runs: for wake-ups that its run knows of already.
+    pub fn add_unless_running(&self, key: K, class: Class, payload: T) {
+        let waits = self.state().add_unless_running(key, class, payload, now());
         self.announce(usize::from(waits));
     }
 
@@ -110,7 +124,7 @@ where
             self.add(key, class, payload);
             return;
         }
-        self.state().add_after(key, delay, class, payload, Instant::now());
+        self.state().add_after(key, delay, class, payload, now());
         self.0.timer.notify_one();
     }
 
@@ -123,7 +137,7 @@ where
         loop {
             let mut changed = pin!(self.0.work.notified());
             let (take, woken, more) = {
-                let now = Instant::now();
+                let now = now();
                 let mut state = self.state();
                 let woken = state.promote(now);
                 let take = state.take(now);
@@ -160,10 +174,16 @@ where
         self.state().backoff(key)
     }
 
-    /// Gives a key back.
-    pub fn done(&self, key: &K, next: Next<'_, T>) {
+    /// Gives a key back. Woken meanwhile, it runs once more.
+    pub fn done(&self, key: &K, next: Next<T>) {
+        self.done_with(key, next, |_| Meanwhile::Runs);
+    }
+
+    /// As [`done`](Self::done); `judge` is asked about what was added while the key ran, if anything was, and may change
+    /// it. It is called under the queue's lock and must not call the queue.
+    pub fn done_with(&self, key: &K, next: Next<T>, judge: impl FnOnce(&mut T) -> Meanwhile) {
         let failed = matches!(next, Next::Backoff { .. });
-        let Done { worked, waits } = self.state().done(key, next, Instant::now());
+        let Done { worked, waits } = self.state().done(key, next, judge, now());
         self.0.config.hooks.finished(worked);
         if failed {
             self.0.config.hooks.retried();
@@ -180,7 +200,7 @@ where
     pub async fn run_timer(&self) {
         loop {
             let mut moved = pin!(self.0.timer.notified());
-            let now = Instant::now();
+            let now = now();
             let (woken, next, closed) = {
                 let mut state = self.state();
                 (state.promote(now), state.next_due(), state.closed)
@@ -212,7 +232,7 @@ where
     /// How much there is to do.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.state().stats(Instant::now())
+        self.state().stats(now())
     }
 
     fn announce(&self, began_to_wait: usize) {
@@ -238,16 +258,5 @@ impl<K, T> fmt::Debug for WorkQueue<K, T> {
         f.debug_struct("WorkQueue")
             .field("config", &self.0.config)
             .finish_non_exhaustive()
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Next<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Settled => f.write_str("Settled"),
-            Self::After(delay, payload) => f.debug_tuple("After").field(delay).field(payload).finish(),
-            Self::Backoff { delay, due, .. } => f.debug_tuple("Backoff").field(delay).field(due).finish(),
-            Self::Forget => f.write_str("Forget"),
-        }
     }
 }

@@ -10,14 +10,14 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use crate::sync::Instant;
 
 use super::backoff;
 use super::bucket::Bucket;
 use super::config::{Class, Config};
 use super::delays::{self, Deadline, Delays};
 use super::lanes::{Lanes, Ticket, Waiting};
-use super::queue::{Item, Next, Stats};
+use super::queue::{Item, Meanwhile, Next, Stats};
 use super::{Merge, lanes};
 
 pub(super) struct State<K, T> {
@@ -93,6 +93,14 @@ impl<K: Clone + Eq + Hash, T: Merge + Default> State<K, T> {
         self.add(key, class, payload, now)
     }
 
+    /// As [`add`](Self::add), but not where the key runs.
+    pub(super) fn add_unless_running(&mut self, key: K, class: Class, payload: T, now: Instant) -> bool {
+        if self.entries.get(&key).is_some_and(|entry| entry.running.is_some()) {
+            return false;
+        }
+        self.add(key, class, payload, now)
+    }
+
     /// Wakes a key after a delay, unless it runs before.
     pub(super) fn add_after(&mut self, key: K, delay: Duration, class: Class, due: T, now: Instant) {
         let number = self.ticket();
@@ -159,8 +167,15 @@ impl<K: Clone + Eq + Hash, T: Merge + Default> State<K, T> {
         backoff::delay(failures.saturating_add(1), min, max, (self.config.random)())
     }
 
-    /// Takes a key back from a worker. Answers how long it ran, and whether it waits again.
-    pub(super) fn done(&mut self, key: &K, next: Next<'_, T>, now: Instant) -> Done {
+    /// Takes a key back from a worker. Answers how long it ran, and whether it waits again. `judge` is asked about what
+    /// was added while it ran.
+    pub(super) fn done(
+        &mut self,
+        key: &K,
+        next: Next<T>,
+        judge: impl FnOnce(&mut T) -> Meanwhile,
+        now: Instant,
+    ) -> Done {
         let Some(entry) = self.entries.get_mut(key) else {
             return Done::default();
         };
@@ -171,17 +186,15 @@ impl<K: Clone + Eq + Hash, T: Merge + Default> State<K, T> {
             worked: now.duration_since(started),
             ..Done::default()
         };
+        entry.judge(judge);
         match next {
             Next::Settled => entry.failures = 0,
             Next::After(delay, due) => {
                 entry.failures = 0;
                 self.add_after(key.clone(), delay, Class::Background, due, now);
             }
-            Next::Backoff { delay, due, can_wait } => {
+            Next::Backoff { delay, due } => {
                 entry.failures = entry.failures.saturating_add(1);
-                if entry.pending.as_ref().is_some_and(can_wait) {
-                    entry.dirty = None;
-                }
                 self.add_after(key.clone(), delay, Class::Background, due, now);
             }
             Next::Forget => {
@@ -316,6 +329,21 @@ impl<T: Merge> Entry<T> {
         match &mut self.pending {
             Some(pending) => pending.merge(payload),
             none => *none = Some(payload),
+        }
+    }
+
+    /// Lets `judge` decide about what came during a run.
+    fn judge(&mut self, judge: impl FnOnce(&mut T) -> Meanwhile) {
+        let (Some(pending), Some(_)) = (&mut self.pending, self.dirty) else {
+            return;
+        };
+        match judge(pending) {
+            Meanwhile::Runs => {}
+            Meanwhile::Waits => self.dirty = None,
+            Meanwhile::Drops => {
+                self.dirty = None;
+                self.pending = None;
+            }
         }
     }
 

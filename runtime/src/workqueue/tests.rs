@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, advance, timeout};
 
-use super::{Class, Config, Item, Merge, Next, RateLimit, WorkQueue};
+use super::{Class, Config, Item, Meanwhile, Merge, Next, RateLimit, WorkQueue};
 
 /// Wake-ups by name, in order.
 #[derive(Debug, Default, PartialEq)]
@@ -49,9 +49,14 @@ fn failed(queue: &Queue, key: &'static str) -> Duration {
     let next = Next::Backoff {
         delay,
         due: names(&["retry"]),
-        can_wait: Box::new(|added| added.0.iter().all(|name| *name == "own")),
     };
-    queue.done(&key, next);
+    queue.done_with(&key, next, |added| {
+        if added.0.iter().all(|name| *name == "own") {
+            Meanwhile::Waits
+        } else {
+            Meanwhile::Runs
+        }
+    });
     delay
 }
 
@@ -285,4 +290,119 @@ async fn a_forgotten_key_starts_anew() {
     assert_eq!(queue.stats().delayed, 0);
     queue.add("a", Class::Background, names(&[]));
     assert_eq!(next(&queue).await.attempt, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_came_during_a_run_runs_once_more_waits_for_what_is_due_or_is_dropped_as_it_is_judged() {
+    let queue = queue();
+    with_timer(&queue);
+    for (judged, expected) in [
+        (Meanwhile::Runs, Some((0, names(&["first"])))),
+        (Meanwhile::Waits, Some((10, names(&["first", "due"])))),
+        (Meanwhile::Drops, Some((10, names(&["due"])))),
+    ] {
+        queue.add("a", Class::Change, Names::default());
+        next(&queue).await;
+        queue.add("a", Class::Change, names(&["first"]));
+        let begun = Instant::now();
+        queue.done_with(&"a", Next::After(Duration::from_secs(10), names(&["due"])), |added| {
+            assert_eq!(*added, names(&["first"]));
+            judged
+        });
+        let item = next(&queue).await;
+        let found = Some((begun.elapsed().as_secs(), item.payload));
+        assert_eq!(found, expected, "{judged:?}");
+        queue.done(&"a", Next::Settled);
+    }
+    queue.add("a", Class::Change, Names::default());
+    next(&queue).await;
+    queue.add_unless_running("a", Class::Change, names(&["known"]));
+    queue.done_with(&"a", Next::Settled, |_| panic!("nothing came"));
+    assert!(nothing_waits(&queue));
+    queue.add_unless_running("a", Class::Change, names(&["news"]));
+    assert_eq!(next(&queue).await.payload, names(&["news"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_twenty_thousand_keys_none_waits_for_its_first_turn_while_another_has_its_second() {
+    type Numbers = WorkQueue<u32, ()>;
+    let queue = Numbers::new(Config::default());
+    let count = 20_000;
+    for key in 0..count {
+        queue.add(key, Class::Background, ());
+    }
+    let mut turns = vec![0_u8; count as usize];
+    let mut first_turns = 0;
+    for _ in 0..2 * count {
+        let item = queue.get().await.expect("it is open");
+        let turn = &mut turns[item.key as usize];
+        *turn += 1;
+        first_turns += u32::from(*turn == 1);
+        assert!(
+            *turn == 1 || first_turns == count,
+            "{first_turns} keys had a turn when one had its second"
+        );
+        // Its child came back, as it does after each first turn.
+        if *turn == 1 {
+            queue.add(item.key, Class::Background, ());
+        }
+        queue.done(&item.key, Next::Settled);
+    }
+    assert!(nothing_waits_of(&queue) && turns.iter().all(|turn| *turn == 2));
+}
+
+fn nothing_waits_of<K: Clone + Eq + std::hash::Hash + Send + 'static>(queue: &WorkQueue<K, ()>) -> bool {
+    queue.stats().waiting == 0
+}
+
+/// The 99th percentile of what healthy keys wait, beside so many keys that always fail.
+async fn waiting_beside(failing: u32) -> Duration {
+    let queue: WorkQueue<u32, ()> = WorkQueue::new(Config::default());
+    let timers = queue.clone();
+    let timers = tokio::spawn(async move { timers.run_timer().await });
+    for key in 0..failing {
+        queue.add(1_000 + key, Class::Background, ());
+    }
+    let waits = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let workers: Vec<_> = (0..4)
+        .map(|_| {
+            let (queue, waits) = (queue.clone(), Arc::clone(&waits));
+            tokio::spawn(async move {
+                while let Some(item) = queue.get().await {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    if item.key < 1_000 {
+                        waits.lock().expect("no panic").push(item.waited);
+                        queue.done(&item.key, Next::Settled);
+                    } else {
+                        let delay = queue.backoff(&item.key);
+                        queue.done(&item.key, Next::Backoff { delay, due: () });
+                    }
+                }
+            })
+        })
+        .collect();
+    // They have all failed often enough to be in backoff, as they are for most of their life.
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    for n in 0..2_000 {
+        queue.add(n % 50, Class::Change, ());
+        tokio::time::sleep(Duration::from_millis(3)).await;
+    }
+    queue.close();
+    for worker in workers {
+        worker.await.expect("no panic");
+    }
+    timers.await.expect("no panic");
+    let mut waits = std::mem::take(&mut *waits.lock().expect("no panic"));
+    waits.sort_unstable();
+    waits[waits.len() * 99 / 100]
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_keys_in_backoff_do_not_move_what_others_wait() {
+    let alone = waiting_beside(0).await;
+    let beside = waiting_beside(10_000).await;
+    assert!(
+        beside <= alone.mul_f64(1.05) + Duration::from_millis(1),
+        "{alone:?} alone, {beside:?} beside 10 000 keys in backoff"
+    );
 }

@@ -240,6 +240,6 @@ async fn a_run_knows_what_woke_it() {
     cluster.settled(Duration::from_secs(2)).await;
     let runs = cluster.story().reconciles("default/a");
     assert_eq!(runs[0].reasons.to_string(), "App default/a created");
-    assert_eq!(runs[before].reasons.to_string(), "App default/a changed (spec)");
+    assert_eq!(runs[before].reasons.to_string(), "App default/a changed (spec.value)");
     operator.stop().await;
 }

@@ -33,6 +33,7 @@ const FINALIZER: &str = "demo.dev/files";
     name = "everything",
     field_manager = "demo-everything",
     needs_leader = false,
+    own_events = skip,
     retired_finalizers = ["demo.dev/old"],
 )]
 struct Everything;
@@ -89,6 +90,7 @@ fn every_key_reaches_the_declaration() {
     assert_eq!(declared.watches[0].labels.as_deref(), Some("demo.dev/managed=true"));
     assert_eq!(declared.watches[0].fields.as_deref(), Some("metadata.name!=skipped"));
     assert_eq!((declared.workers, declared.needs_leader), (4, false));
+    assert_eq!(declared.own_events, kubewright::declaration::OwnEvents::Skip);
     assert_eq!(declared.retired_finalizers, ["demo.dev/old"]);
     assert_eq!(declared.backoff.min, Duration::from_millis(10));
     assert_eq!(declared.backoff.max, Duration::from_secs(300));

@@ -12,3 +12,4 @@ mod kinds;
 mod map_functions;
 mod quiet;
 mod resources;
+mod standby;

@@ -18,7 +18,7 @@ pub(super) fn mend(wrong: &str, place: &str, message: &str) -> Option<String> {
         return Some(replaced(wrong, &at, ""));
     }
     if message.contains("alone, or leave it out") {
-        return Some(replaced(wrong, &part(wrong, &at), "metadata_only"));
+        return Some(replaced(wrong, &part(wrong, &at), after(message, "write `")?));
     }
     if message.ends_with("is given twice: keep one")
         && (message.starts_with("`owns = ") || message.starts_with("`watches("))

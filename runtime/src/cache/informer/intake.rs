@@ -75,6 +75,7 @@ impl Informer {
         if !std::mem::replace(&mut self.state_mut().synced, true) {
             self.0.synced.notify_waiters();
         }
+        self.0.moved.notify_waiters();
     }
 
     /// The watch says that the object is there, as it stands in `object`.
@@ -118,6 +119,7 @@ impl Informer {
             }
         }
         self.overlay().advance(self.kind(), self.scope(), version);
+        self.0.moved.notify_waiters();
     }
 
     /// Replays what is held to those who came late.

@@ -1,5 +1,7 @@
-//! The tower layers that every request passes, outermost first: user agent, retry, recording, fence, overlay, faults.
+//! The tower layers that every request passes, outermost first: user agent, retry, the cap on deletions, recording, fence,
+//! overlay, faults.
 
+mod deletes;
 mod fault;
 mod fence;
 mod overlay;
@@ -19,6 +21,7 @@ use tower::util::BoxCloneSyncService;
 use tower::{BoxError, ServiceExt};
 
 use crate::cache::Overlay;
+use crate::client::deletes::DeleteCap;
 use crate::client::fence::WriteFence;
 use crate::client::target::Target;
 use crate::client::transport::Transport;
@@ -27,6 +30,7 @@ use crate::env::Env;
 pub use fault::{Fault, FaultError, FaultHook};
 pub use record::{Recorder, RequestRecord};
 
+pub(crate) use deletes::HeldBack;
 pub(crate) use fence::FenceRefusal;
 pub(crate) use retry::NoRetry;
 
@@ -47,6 +51,7 @@ pub struct Builder {
     recorders: Vec<Arc<dyn Recorder>>,
     faults: Option<Arc<dyn FaultHook>>,
     fence: Option<WriteFence>,
+    deletes: Option<DeleteCap>,
     timeout: Duration,
 }
 
@@ -60,6 +65,7 @@ impl Builder {
             recorders: Vec::new(),
             faults: None,
             fence: None,
+            deletes: None,
             timeout: Duration::from_secs(30),
         }
     }
@@ -100,6 +106,12 @@ impl Builder {
         self
     }
 
+    /// Holds deletions to `cap`. Default: there is none.
+    pub fn deletes(mut self, cap: DeleteCap) -> Self {
+        self.deletes = Some(cap);
+        self
+    }
+
     /// Puts the layers over the client.
     #[must_use]
     pub fn build(self) -> Transport {
@@ -123,6 +135,10 @@ impl Builder {
             service
         } else {
             LayeredService::new(record::Recorded::new(self.recorders, service))
+        };
+        let service = match self.deletes {
+            Some(cap) => LayeredService::new(deletes::Capped::new(cap, service)),
+            None => service,
         };
         let service = LayeredService::new(retry::Retry::new(self.env.clone(), service));
         let agent = HeaderValue::from_str(&self.user_agent)
