@@ -63,8 +63,30 @@ impl Process {
 
     /// Sends SIGTERM.
     pub(crate) async fn ask_to_stop(&self) -> Result<(), Failure> {
+        self.signal("TERM").await
+    }
+
+    /// Sends SIGSTOP: nothing of it runs until [`Process::go_on`].
+    pub(crate) async fn freeze(&self) -> Result<(), Failure> {
+        self.signal("STOP").await
+    }
+
+    /// Sends SIGCONT.
+    pub(crate) async fn go_on(&self) -> Result<(), Failure> {
+        self.signal("CONT").await
+    }
+
+    /// Waits until it ends by itself; answers whether it did so with success.
+    pub(crate) async fn ended(mut self, within: Duration) -> Result<bool, Failure> {
+        let status = tokio::time::timeout(within, self.child.wait())
+            .await
+            .map_err(|_| format!("{} still runs after {within:?}", self.name))??;
+        Ok(status.success())
+    }
+
+    async fn signal(&self, name: &str) -> Result<(), Failure> {
         Command::new("kill")
-            .arg("-TERM")
+            .arg(format!("-{name}"))
             .arg(self.pid.to_string())
             .status()
             .await?;

@@ -36,6 +36,8 @@ enum Scenario {
     Kill,
     /// Two operators: the leader is killed, then stopped
     Handover,
+    /// Two operators: the leader is frozen until the other leads, then goes on
+    Frozen,
 }
 
 /// Runs the scenarios; answers whether every promise held.
@@ -45,7 +47,7 @@ enum Scenario {
 pub(crate) async fn run(args: &Args) -> Result<bool, Failure> {
     let chosen = match args.only {
         Some(one) => vec![one],
-        None => vec![Scenario::Silence, Scenario::Kill, Scenario::Handover],
+        None => vec![Scenario::Silence, Scenario::Kill, Scenario::Handover, Scenario::Frozen],
     };
     let mut figures = Figures::default();
     for scenario in chosen {
@@ -53,6 +55,7 @@ pub(crate) async fn run(args: &Args) -> Result<bool, Failure> {
             Scenario::Silence => scenarios::silence(&mut figures, &args.operator, args.apps).await?,
             Scenario::Kill => scenarios::kill(&mut figures, &args.operator, &args.apiserver, args.apps).await?,
             Scenario::Handover => scenarios::handover(&mut figures, &args.operator, &args.apiserver).await?,
+            Scenario::Frozen => scenarios::frozen(&mut figures, &args.operator, args.apps).await?,
         }
     }
     Ok(figures.all_hold())

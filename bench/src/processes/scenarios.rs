@@ -26,12 +26,10 @@ pub(crate) async fn silence(figures: &mut Figures, operator: &Path, apps: usize)
     process.must_run(&log)?;
     figures.note("time until all are ready", began.elapsed().as_secs_f64(), "s");
     sleep(Duration::from_secs(2)).await;
-    let of_operator = "system:serviceaccount:default:app-operator";
     let mut writes = 0;
     while let Some(request) = requests.try_next() {
         let write = !matches!(&*request.verb, "get" | "list" | "watch");
-        writes +=
-            usize::from(request.user == of_operator && write && !matches!(&*request.resource, "leases" | "events"));
+        writes += usize::from(request.user == OPERATOR && write && !matches!(&*request.resource, "leases" | "events"));
     }
     figures.note(
         "writes for each App, Lease and events apart",
@@ -49,7 +47,7 @@ pub(crate) async fn silence(figures: &mut Figures, operator: &Path, apps: usize)
     sleep(Duration::from_secs(10)).await;
     let mut late = 0;
     while let Some(request) = requests.try_next() {
-        if request.user == of_operator && request.verb != "watch" && request.resource != "leases" {
+        if request.user == OPERATOR && request.verb != "watch" && request.resource != "leases" {
             println!("        {} {} {}", request.verb, request.path, request.code);
             late += 1;
         }
@@ -149,6 +147,60 @@ pub(crate) async fn handover(figures: &mut Figures, operator: &Path, apiserver: 
     third.stop().await?;
     Ok(())
 }
+
+/// The leader is stopped by SIGSTOP in the middle of its work and continued once the other has ended it: it sends no
+/// write. What it had handed to the kernel before is carried out meanwhile, and counted apart.
+pub(crate) async fn frozen(figures: &mut Figures, operator: &Path, apps: usize) -> Result<(), Failure> {
+    println!("\na leader under SIGSTOP while {apps} Apps converge, continued after the takeover");
+    let folder = tempfile::tempdir()?;
+    let embedded = Embedded::start(folder.path(), operator).await?;
+    let cluster = &embedded.cluster;
+    let start = |name: &str| {
+        let log = folder.path().join(format!("{name}.log"));
+        operator_process(name, operator, cluster, &log, name)
+    };
+    let first = start("a")?;
+    until_leads(cluster, "a").await?;
+    let second = start("b")?;
+    let mut requests = embedded.server.request_log();
+    let mut writes = || {
+        let mut count = 0;
+        while let Some(request) = requests.try_next() {
+            let write = !matches!(&*request.verb, "get" | "list" | "watch");
+            let bookkeeping = matches!(&*request.resource, "leases" | "events");
+            count += usize::from(request.user == OPERATOR && write && !bookkeeping);
+        }
+        count
+    };
+    let (created, reached) = tokio::join!(cluster.create_apps(0, apps), async {
+        let what = "a part of the Apps is ready";
+        until(what, Duration::from_secs(120), || async {
+            Ok(cluster.ready().await? >= apps / 4)
+        })
+        .await
+    });
+    created?;
+    reached?;
+    first.freeze().await?;
+    writes();
+    sleep(Duration::from_secs(5)).await;
+    figures.note("writes carried out after it was frozen", count(writes()), "requests");
+    let took = until_leads(cluster, "b").await?;
+    figures.note("time until the other leads, from 5 s on", took.as_secs_f64(), "s");
+    cluster.until_ready(apps).await?;
+    sleep(Duration::from_secs(3)).await;
+    writes();
+    first.go_on().await?;
+    let success = first.ended(Duration::from_secs(30)).await?;
+    figures.must("the old leader ends with an error", !success);
+    sleep(Duration::from_secs(1)).await;
+    figures.at_most("writes once the old leader went on", count(writes()), 0.0, "requests");
+    second.stop().await?;
+    Ok(())
+}
+
+/// The operator's user.
+const OPERATOR: &str = "system:serviceaccount:default:app-operator";
 
 fn operator_process(
     name: &str,
