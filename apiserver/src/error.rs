@@ -92,6 +92,8 @@ pub struct ApiError {
     pub retry_after: Option<u32>,
     /// Warnings that go out with the refusal.
     pub warnings: Vec<String>,
+    /// `metadata` of the Status, where a webhook gave one.
+    pub metadata: Option<Box<Value>>,
     /// `metadata.continue`: how to go on after an expired page.
     pub continue_token: Option<String>,
 }
@@ -107,6 +109,7 @@ impl ApiError {
             plain_text: false,
             retry_after: None,
             warnings: Vec::new(),
+            metadata: None,
             continue_token: None,
         }
     }
@@ -257,6 +260,9 @@ impl ApiError {
             "message": self.message,
             "code": self.code,
         });
+        if let Some(metadata) = &self.metadata {
+            status["metadata"] = (**metadata).clone();
+        }
         if let Some(token) = &self.continue_token {
             status["metadata"]["continue"] = token.as_str().into();
         }

@@ -13,7 +13,7 @@ use http::{Request, Response};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::access::{Access, Bound, ServiceAccountClaims, User};
+use crate::access::{Access, Bound, Rbac, ServiceAccountClaims, User};
 use crate::admission::Admission;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
@@ -50,7 +50,8 @@ pub struct Settings {
     pub rbac: bool,
     /// How much of the workload controllers' world is simulated.
     pub simulate: Simulate,
-    /// Whether every namespace gets a `default` ServiceAccount and `kube-root-ca.crt`.
+    /// Whether every namespace gets a `default` ServiceAccount and `kube-root-ca.crt`. Roles such as `edit`, which
+    /// gather others, are then filled, too: both are the work of a cluster's controller manager.
     pub service_accounts: bool,
     /// Whether Services get Endpoints and EndpointSlices.
     pub endpoints: bool,
@@ -60,6 +61,21 @@ pub struct Settings {
     pub history: usize,
     /// The certificate authority that clients trust, as PEM: what `kube-root-ca.crt` holds.
     pub cluster_ca: Option<String>,
+}
+
+impl Settings {
+    /// Whether the controllers that every cluster has keep roles that gather others up to date.
+    pub(crate) fn gathers_roles(&self) -> bool {
+        self.service_accounts || self.simulate != Simulate::Off
+    }
+
+    fn counting(&self) -> Rbac {
+        match (self.rbac, self.gathers_roles()) {
+            (false, _) => Rbac::Off,
+            (true, false) => Rbac::AsWritten,
+            (true, true) => Rbac::Gathering,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -162,7 +178,7 @@ impl Builder {
         let access = Access::new(
             &store,
             &clock,
-            settings.rbac,
+            settings.counting(),
             BTreeMap::from([(admin_token.clone(), admin)]),
         );
         let admission = Admission::new(
@@ -185,6 +201,7 @@ impl Builder {
             defined: Mutex::new(defined),
             logs: RequestLogs::default(),
             requests: AtomicU64::new(0),
+            first: AtomicU64::new(0),
             scripts: Scripts::default(),
             lives: Arc::default(),
             interceptor: RwLock::default(),
@@ -193,6 +210,7 @@ impl Builder {
         };
         let core = Arc::new(core);
         crate::registry::bootstrap::install(&core);
+        core.first.store(core.store.revision(), Ordering::Relaxed);
         ApiServer { core }
     }
 }
@@ -274,6 +292,12 @@ impl ApiServer {
     /// Tells `observer` of every request, write and watch event from now on.
     pub fn observe(&self, observer: Arc<dyn Observer>) {
         self.core.logs.observe(observer);
+    }
+
+    /// What calls webhooks: lets handlers in this process answer for some of them.
+    #[must_use]
+    pub fn webhooks(&self) -> &crate::admission::webhook::Client {
+        self.core.admission.client()
     }
 
     /// What the pods of simulated workloads are told to do, beside their annotations.
@@ -390,6 +414,8 @@ pub(crate) struct Core {
     pub(crate) logs: RequestLogs,
     /// How many requests have come in.
     requests: AtomicU64,
+    /// The revision at which the server was ready to serve.
+    first: AtomicU64,
     pub(crate) scripts: Scripts,
     pub(crate) lives: Arc<Lives>,
     interceptor: RwLock<Option<Arc<dyn Interceptor>>>,
@@ -409,6 +435,11 @@ impl Core {
     /// A number for a request that came in.
     pub(crate) fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The revision from which on changes were seen by anybody.
+    pub(crate) fn first_revision(&self) -> u64 {
+        self.first.load(Ordering::Relaxed)
     }
 
     /// Who has a say in requests, if anybody.

@@ -30,14 +30,17 @@ pub struct Authorizer(Arc<Inner>);
 struct Inner {
     /// Absent when everything is allowed.
     source: Option<Box<dyn Source>>,
+    gathers: bool,
     compiled: RwLock<([u64; 4], Arc<Policy>)>,
 }
 
 impl Authorizer {
-    /// An authorizer over the stored RBAC objects.
-    pub fn new(source: impl Source + 'static) -> Self {
+    /// An authorizer over the stored RBAC objects. `gathers` says whether roles grant what their `aggregationRule`
+    /// selects, as where a controller manager writes those rules into them; else what is written counts.
+    pub fn new(source: impl Source + 'static, gathers: bool) -> Self {
         Self(Arc::new(Inner {
             source: Some(Box::new(source)),
+            gathers,
             compiled: RwLock::default(),
         }))
     }
@@ -47,6 +50,7 @@ impl Authorizer {
     pub fn allow_all() -> Self {
         Self(Arc::new(Inner {
             source: None,
+            gathers: false,
             compiled: RwLock::default(),
         }))
     }
@@ -153,6 +157,7 @@ impl Authorizer {
             &source.list(ROLES),
             &source.list(CLUSTER_ROLE_BINDINGS),
             &source.list(ROLE_BINDINGS),
+            self.0.gathers,
         ));
         let mut compiled = self.0.compiled.write().unwrap_or_else(PoisonError::into_inner);
         // Written between the reading of `now` and the lists, an object is compiled early and once more later.

@@ -12,9 +12,10 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 const READ: &[&str] = &["get", "list", "watch"];
 const WRITE: &[&str] = &["create", "delete", "deletecollection", "patch", "update"];
 
-/// The bootstrap roles and bindings, each with the resource it belongs to, in the order in which to store them.
+/// The bootstrap roles and bindings, each with the resource it belongs to, in the order in which to store them. With
+/// `gathered`, the roles that gather others have their rules, as a controller manager writes them.
 #[must_use]
-pub fn bootstrap_objects() -> Vec<(Gvr, Value)> {
+pub fn bootstrap_objects(gathered: bool) -> Vec<(Gvr, Value)> {
     let mut objects: Vec<(Gvr, Value)> = Vec::new();
     for line in TEXT.lines() {
         if let Some(role) = line.strip_prefix("role ") {
@@ -27,7 +28,9 @@ pub fn bootstrap_objects() -> Vec<(Gvr, Value)> {
             rules.push(rule);
         }
     }
-    fill_gathering_roles(&mut objects);
+    if gathered {
+        fill_gathering_roles(&mut objects);
+    }
     objects
 }
 
@@ -147,10 +150,10 @@ mod tests {
 
     fn cluster() -> (Objects, Authorizer) {
         let objects = Objects::default();
-        for (resource, object) in bootstrap_objects() {
+        for (resource, object) in bootstrap_objects(true) {
             objects.put(&format!("{}.{}", resource.plural, resource.group), object);
         }
-        (objects.clone(), Authorizer::new(objects))
+        (objects.clone(), Authorizer::new(objects, true))
     }
 
     fn pods(verb: &'static str) -> Attributes<'static> {

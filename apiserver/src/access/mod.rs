@@ -46,20 +46,30 @@ pub struct Access {
     clock: Clock,
 }
 
+/// How roles and bindings count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rbac {
+    /// Everybody may do everything.
+    Off,
+    /// As they are written: on a server that runs alone.
+    AsWritten,
+    /// Roles with an `aggregationRule` grant what it selects: on a cluster with a controller manager.
+    Gathering,
+}
+
 impl Access {
-    /// Access to a server over `source`. Without `rbac` everybody may do everything. `fixed` maps ready-made tokens
-    /// to their users.
+    /// Access to a server over `source`. `fixed` maps ready-made tokens to their users.
     pub fn new<S: Source + Clone + 'static>(
         source: &S,
         clock: &Clock,
-        rbac: bool,
+        rbac: Rbac,
         fixed: BTreeMap<String, User>,
     ) -> Self {
         Self {
-            authorizer: if rbac {
-                Authorizer::new(source.clone())
-            } else {
-                Authorizer::allow_all()
+            authorizer: match rbac {
+                Rbac::Off => Authorizer::allow_all(),
+                Rbac::AsWritten => Authorizer::new(source.clone(), false),
+                Rbac::Gathering => Authorizer::new(source.clone(), true),
             },
             tokens: Tokens::new(source.clone(), clock.clone(), fixed),
             impersonation: Impersonation::default(),

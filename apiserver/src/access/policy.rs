@@ -173,12 +173,16 @@ impl Policy {
         roles: &[Arc<Value>],
         cluster_bindings: &[Arc<Value>],
         bindings: &[Arc<Value>],
+        gathers: bool,
     ) -> Self {
         let mut policy = Self::default();
         for role in cluster_roles {
-            policy
-                .cluster_roles
-                .insert(meta(role, "name"), with_gathered(role, cluster_roles).into());
+            let rules = if gathers {
+                with_gathered(role, cluster_roles)
+            } else {
+                rules_of(role)
+            };
+            policy.cluster_roles.insert(meta(role, "name"), rules.into());
         }
         for role in roles {
             policy

@@ -12,6 +12,7 @@ mod owner_references;
 mod pod_security;
 mod policy;
 mod quota;
+mod reinvocation;
 mod resize;
 pub mod webhook;
 
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::reinvocation::{Callees, Reinvocation};
 use crate::access::{Authorizer, User};
 use crate::catalog::Catalog;
 use crate::clock::Clock;
@@ -137,13 +139,31 @@ impl Admission {
     ///
     /// Dropping the future leaves the object half changed; webhooks may have been called.
     pub async fn mutate(&self, request: &mut Request<'_>) -> Result<Vec<String>, ApiError> {
+        let (mut warnings, mut course) = (Vec::new(), Course::default());
+        let mut mutated = self.mutate_once(request, &mut warnings, &mut course).await;
+        if mutated.is_ok() && course.turn.begin() {
+            mutated = self.mutate_once(request, &mut warnings, &mut course).await;
+        }
+        with_warnings(mutated, warnings)
+    }
+
+    async fn mutate_once(
+        &self,
+        request: &mut Request<'_>,
+        warnings: &mut Vec<String>,
+        course: &mut Course,
+    ) -> Result<(), ApiError> {
         namespace::check(&self.0.store, request)?;
         limits::default(&self.0, request);
         defaults::apply(&self.0, request)?;
-        let mut warnings = Vec::new();
-        policy::mutate(&self.0, request).await?;
-        let mutated = webhook::mutate(&self.0, request, &mut warnings).await;
-        with_warnings(mutated, warnings)
+        policy::mutate(&self.0, request, &mut course.turn, &mut course.policies).await?;
+        webhook::mutate(&self.0, request, warnings, &mut course.turn, &mut course.webhooks).await
+    }
+
+    /// Whether any policy or webhook may change objects.
+    pub(crate) fn mutates(&self) -> bool {
+        let inner = &self.0;
+        inner.webhooks.mutates(&inner.store) || inner.policies.mutates(&inner.store)
     }
 
     /// Lets the validating plugins see the object as it would be stored. Answers the warnings to send with the answer.
@@ -174,6 +194,14 @@ impl Admission {
         }
         with_warnings(validated, warnings)
     }
+}
+
+/// How far the mutating plugins are with a request.
+#[derive(Default)]
+struct Course {
+    turn: Reinvocation,
+    policies: Callees,
+    webhooks: Callees,
 }
 
 /// The warnings on their own, or with the refusal.

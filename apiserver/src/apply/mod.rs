@@ -35,7 +35,7 @@ use crate::schema::Schema;
 pub use element::Element;
 pub(crate) use element::compare as compare_values;
 pub use set::FieldSet;
-pub use views::{Views, bare, other_versions};
+pub use views::{Views, bare, fits, other_versions};
 
 /// Whose write it is.
 #[derive(Clone, Copy, Debug)]

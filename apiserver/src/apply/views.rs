@@ -97,6 +97,12 @@ pub fn bare(object: &Value) -> Value {
     object
 }
 
+/// Whether the object fits the schema of its kind well enough for its fields to be owned.
+#[must_use]
+pub fn fits(resource: &Resource, object: &Value) -> bool {
+    fit::misfit(Shape::of(&resource.schema), object, true).is_none()
+}
+
 /// The schema of a served version of the resource's kind.
 pub(super) fn schema_of(resource: &Resource, wanted: &str) -> Option<Arc<Schema>> {
     if wanted == resource.api_version() {

@@ -4,6 +4,7 @@
 //! those do not say from tables in this module.
 
 mod check_autoscaling;
+mod check_certificates;
 mod check_containers;
 mod check_network;
 mod check_pods;

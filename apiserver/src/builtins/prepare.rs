@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 
 use super::defaults::{self, TEMPLATE_GENERATION};
 use super::rules::{find, set};
+use crate::access::User;
 use crate::clock::Clock;
 use crate::resource::Resource;
 
-/// Makes a new object ready for storage: the status is reset, addresses and selectors are made.
-pub fn prepare_create(resource: &Resource, object: &mut Value, clock: &Clock) {
+/// Makes a new object ready for storage: the status is reset, addresses and selectors are made, who asks is noted.
+pub fn prepare_create(resource: &Resource, object: &mut Value, clock: &Clock, user: &User) {
     if resets_status(resource) {
         if let Some(map) = object.as_object_mut() {
             map.remove("status");
@@ -35,7 +36,10 @@ pub fn prepare_create(resource: &Resource, object: &mut Value, clock: &Clock) {
         }
         ("batch", "Job") => own_selector(object),
         ("apps", "DaemonSet") => template_generation(object, 1),
-        ("certificates.k8s.io", "CertificateSigningRequest") => object["status"] = json!({}),
+        ("certificates.k8s.io", "CertificateSigningRequest") => {
+            object["status"] = json!({});
+            note_requester(object, user);
+        }
         _ => {}
     }
 }
@@ -69,6 +73,7 @@ fn prepare_main(resource: &Resource, new: &mut Value, old: &Value, clock: &Clock
                 status["qosClass"] = old["status"]["qosClass"].clone();
             }
         }
+        ("certificates.k8s.io", "CertificateSigningRequest") => put_back(new, old, "spec"),
         ("apps", "DaemonSet") => {
             let before = old["metadata"]["annotations"][TEMPLATE_GENERATION]
                 .as_str()
@@ -77,6 +82,19 @@ fn prepare_main(resource: &Resource, new: &mut Value, old: &Value, clock: &Clock
             template_generation(new, before.unwrap_or(1) + changed);
         }
         _ => {}
+    }
+}
+
+/// The requester of a certificate is who sends the request, whatever it says.
+fn note_requester(object: &mut Value, user: &User) {
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for field in ["username", "uid", "groups", "extra"] {
+        spec.remove(field);
+    }
+    if let Value::Object(info) = user.to_user_info() {
+        spec.extend(info);
     }
 }
 

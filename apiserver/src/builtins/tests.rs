@@ -2,6 +2,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::access::User;
 use crate::clock::Clock;
 
 fn kind(kind: &str) -> Resource {
@@ -13,7 +14,12 @@ fn created(name: &str, object: Value) -> Value {
     let mut object = object;
     resource.schema.decode_builtin(&mut object).unwrap();
     default(&resource, &mut object);
-    prepare_create(&resource, &mut object, &Clock::new(Timestamp::UNIX_EPOCH, 1));
+    prepare_create(
+        &resource,
+        &mut object,
+        &Clock::new(Timestamp::UNIX_EPOCH, 1),
+        &User::default(),
+    );
     object
 }
 

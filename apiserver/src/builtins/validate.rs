@@ -4,15 +4,16 @@ use serde_json::Value;
 
 use super::checks::{self, Check};
 use super::{
-    check_autoscaling, check_containers, check_network, check_pods, check_rest, check_scheduling, check_services,
-    check_status, check_volumes, check_workloads, defaults, immutable, metadata,
+    check_autoscaling, check_certificates, check_containers, check_network, check_pods, check_rest, check_scheduling,
+    check_services, check_status, check_volumes, check_workloads, defaults, immutable, metadata,
 };
 use crate::admission;
 use crate::error::Cause;
 use crate::resource::Resource;
 
-const TABLES: [&[(&str, &[Check])]; 10] = [
+const TABLES: [&[(&str, &[Check])]; 11] = [
     check_services::TABLE,
+    check_certificates::TABLE,
     check_autoscaling::TABLE,
     check_containers::TABLE,
     check_scheduling::TABLE,

@@ -133,7 +133,7 @@ async fn serve(core: &Arc<Core>, incoming: &Incoming, route: &Route, asked: Aske
     let plain = "text/plain; charset=utf-8";
     match (&incoming.method, path) {
         (&Method::POST, "/kubewright/compact") => {
-            core.store.compact();
+            core.store.compact_views(core.first_revision());
             Ok(respond::text(200, plain, "ok"))
         }
         (&Method::GET | &Method::HEAD, "") => {

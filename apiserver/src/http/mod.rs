@@ -7,6 +7,7 @@ pub mod body;
 pub mod intercept;
 pub mod log;
 pub mod tls;
+mod warnings;
 
 pub(crate) mod accept;
 pub(crate) mod dispatch;

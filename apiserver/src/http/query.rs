@@ -49,7 +49,8 @@ impl Query {
     }
 }
 
-/// Undoes percent-encoding; `None` if it is malformed or not UTF-8. `plus` reads `+` as a space.
+/// Undoes percent-encoding; `None` if it is malformed. What is not UTF-8 becomes U+FFFD, which is valid nowhere either.
+/// `plus` reads `+` as a space.
 pub(crate) fn unescape(text: &str, plus: bool) -> Option<Cow<'_, str>> {
     let escaped = text.contains('%') || (plus && text.contains('+'));
     if !escaped {
@@ -64,7 +65,7 @@ pub(crate) fn unescape(text: &str, plus: bool) -> Option<Cow<'_, str>> {
             other => other,
         });
     }
-    String::from_utf8(decoded).ok().map(Cow::Owned)
+    Some(Cow::Owned(String::from_utf8_lossy(&decoded).into_owned()))
 }
 
 fn hex(digit: u8) -> Option<u8> {
@@ -91,9 +92,14 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_no_text_do_not_make_a_parameter_vanish() {
+        assert_eq!(Query::parse("continue=%00%ff").get("continue"), Some("\u{0}\u{fffd}"));
+    }
+
+    #[test]
     fn malformed_pairs_are_dropped() {
         assert_eq!(
-            Query::parse("a=%zz&b=%f&c=%ff&d=1;e=2&f=1"),
+            Query::parse("a=%zz&b=%f&d=1;e=2&f=1"),
             Query(vec![("f".into(), "1".into())])
         );
     }

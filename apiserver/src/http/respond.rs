@@ -185,18 +185,7 @@ pub(crate) fn include(incoming: &Incoming) -> Result<Include, ApiError> {
 
 /// Adds a `Warning` header for each text.
 pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
-    let mut told: Vec<&String> = Vec::new();
-    for warning in warnings {
-        if told.contains(&warning) {
-            continue;
-        }
-        told.push(warning);
-        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        let clean: String = quoted.chars().filter(|c| !c.is_control()).collect();
-        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{clean}\"").as_bytes()) {
-            response.headers_mut().append(header::WARNING, value);
-        }
-    }
+    super::warnings::add(response.headers_mut(), warnings);
 }
 
 fn formed(scope: &Scope, incoming: &Incoming, form: Form, value: Value) -> Result<Value, ApiError> {

@@ -18,7 +18,7 @@ pub(crate) fn install(core: &Arc<Core>) {
     for name in NAMESPACES {
         create(core, &namespaces, json!({ "metadata": { "name": name } }));
     }
-    for (resource, object) in access::bootstrap_objects() {
+    for (resource, object) in access::bootstrap_objects(core.settings.gathers_roles()) {
         create(core, &resource, object);
     }
 }

@@ -14,7 +14,7 @@ use crate::apply::{self, Views};
 use crate::clock::Clock;
 use crate::crd::conversion;
 use crate::error::ApiError;
-use crate::resource::{Resource, api_version};
+use crate::resource::{Custom, Resource, api_version};
 use crate::schema::Schema;
 use crate::server::Core;
 use crate::storage::{Stored, View};
@@ -38,6 +38,9 @@ pub(crate) async fn converted(
 ) -> Result<Value, ApiError> {
     if object["apiVersion"] == to {
         return Ok(object);
+    }
+    if let Some(custom) = &resource.custom {
+        check_version(resource, custom, &object, to)?;
     }
     match &resource.custom {
         Some(custom) if by_webhook(resource) => conversion::by_webhook(client, clock, &custom.conversion, &object, to)
@@ -174,6 +177,21 @@ async fn convert_stored(core: &Core, resource: &Resource, stored: &Stored) -> Re
 
 async fn converted_in(core: &Core, resource: &Resource, object: Value, to: &str) -> Result<Value, ApiError> {
     converted(core.admission.client(), &core.clock, resource, object, to).await
+}
+
+/// Whether the object is of a version from which there is a way to the other.
+fn check_version(resource: &Resource, custom: &Custom, object: &Value, to: &str) -> Result<(), ApiError> {
+    let from = object["apiVersion"].as_str().unwrap_or_default();
+    let (group, version) = from.split_once('/').unwrap_or(("", from));
+    let why = if group != resource.group {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        format!("{group}/{version}, Kind={kind} is unstructured and is not suitable for converting to {to:?}")
+    } else if custom.versions.iter().all(|(known, _)| known != version) {
+        format!("request to convert CR from an invalid group/version: {from}")
+    } else {
+        return Ok(());
+    };
+    Err(ApiError::new(500, "", why))
 }
 
 fn schema_of<'r>(resource: &'r Resource, api_version: &str) -> Option<&'r Schema> {

@@ -67,6 +67,7 @@ async fn create_warning(
         stamp(scope, options, None, &mut object);
     }
     warnings.extend(admit(scope, options, Operation::Create, &mut object, None).await?);
+    check_namespace(scope, &mut object)?;
     warnings.extend(owners::drop_repeated(&mut object, owners::AFTER_ADMISSION));
     let generated = generated_base(&object);
     let prefixed = object["metadata"].get("generateName").is_some();
@@ -142,7 +143,12 @@ async fn create_warning(
 /// 500 when its conversion fails.
 pub(crate) fn draft(scope: &Scope, name: &str, mut object: Value) -> Result<Draft, ApiError> {
     let resource = &*scope.resource;
-    if !convert::is_stored_form(resource) {
+    if convert::is_stored_form(resource) {
+        if resource.custom.is_some() && scope.core.admission.mutates() {
+            // What admission added is seen by all that judge the object, but not stored where there is no place for it.
+            resource.schema.prune(&mut object);
+        }
+    } else {
         if !conversion::by_webhook(resource) {
             convert::to_storage(resource, &mut object)?;
         }

@@ -339,6 +339,11 @@ pub(crate) fn check_preconditions(
 
 async fn admit(scope: &Scope, options: &DeleteOptions, name: &str, old: &Value) -> Result<Vec<String>, ApiError> {
     let mut nothing = Value::Null;
+    let mut told = options.object.clone();
+    if is_namespace(&scope.resource) {
+        // A namespace is only ever deleted as the one that was found.
+        told["preconditions"]["uid"] = old["metadata"]["uid"].clone();
+    }
     let mut request = Request {
         user: &scope.user,
         operation: Operation::Delete,
@@ -349,7 +354,7 @@ async fn admit(scope: &Scope, options: &DeleteOptions, name: &str, old: &Value) 
         object: &mut nothing,
         old: Some(old),
         dry_run: options.dry_run,
-        options: &options.object,
+        options: &told,
         catalog: &scope.catalog,
     };
     let mut warnings = scope.core.admission.mutate(&mut request).await?;

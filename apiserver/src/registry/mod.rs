@@ -6,6 +6,7 @@
 
 mod autoscaler;
 pub(crate) mod bootstrap;
+mod connect;
 pub(crate) mod conversion;
 pub(crate) mod convert;
 pub(crate) mod create;

@@ -232,21 +232,6 @@ pub(crate) fn log(scope: &Scope, query: &Query) -> Result<Outcome, ApiError> {
     })
 }
 
-/// `exec`, `attach`, `portforward`, `proxy`: there is no node to connect to.
-///
-/// # Errors
-/// Always: 404 for a missing pod, else 400.
-pub(crate) fn connect(scope: &Scope) -> Result<Outcome, ApiError> {
-    let object = read::find(scope)?.value();
-    let node = object["spec"]["nodeName"].as_str().unwrap_or_default();
-    let message = if node.is_empty() {
-        format!("pod {} does not have a host assigned", scope.name)
-    } else {
-        format!("node {node} is simulated, nothing listens there")
-    };
-    Err(ApiError::bad_request(message))
-}
-
 /// Takes one allowed disruption from the budget that covers the pod, if there is one.
 async fn spend_budget(scope: &Scope, pod: &Value, dry_run: bool) -> Result<(), ApiError> {
     let store = &scope.core.store;

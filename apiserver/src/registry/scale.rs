@@ -86,6 +86,7 @@ pub(crate) async fn patch(
     kind: PatchKind,
     text: &[u8],
 ) -> Result<Outcome, ApiError> {
+    let options = &options.of_kind("UpdateOptions");
     super::read::find(scope)?;
     let view = view(scope);
     if kind == PatchKind::Apply {
@@ -153,6 +154,17 @@ async fn write(
         shown: Shown::Value(shown(scope, &parent)),
         ..outcome
     })
+}
+
+/// The Scale of an object as admission sees it.
+pub(crate) fn reviewed(scope: &Scope, parent: &Value) -> Value {
+    shown(scope, parent)
+}
+
+/// Brings a Scale that admission has changed back into its object.
+pub(crate) fn take_back(scope: &Scope, scale: &Value, object: &mut Value) {
+    let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
+    set(object, &paths(&scope.resource).replicas, replicas.into());
 }
 
 fn check(scope: &Scope, scale: &Value, paths: &Paths<'_>) -> Result<(), ApiError> {

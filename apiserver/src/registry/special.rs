@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::options::WriteOptions;
 use super::shape::Shown;
-use super::{Outcome, PatchKind, Scope, create, decode, patch, pods, read, scale, update};
+use super::{Outcome, PatchKind, Scope, connect, create, decode, patch, pods, read, scale, update};
 use crate::error::ApiError;
 use crate::http::incoming::Incoming;
 use crate::http::resource::patch_kind;
@@ -40,7 +40,7 @@ pub(crate) async fn serve(scope: &Scope, incoming: &Incoming, verb: &str) -> Res
         ("eviction", "create") => pods::evict(scope, incoming).await,
         ("log", "get") => pods::log(scope, query),
         ("token", "create") => token(scope, incoming),
-        ("exec" | "attach" | "portforward" | "proxy", _) => pods::connect(scope),
+        ("exec" | "attach" | "portforward" | "proxy", _) => connect::serve(scope, incoming).await,
         (_, "get") => read::get(scope, query).await,
         (_, "update") => {
             let body = incoming.body()?;

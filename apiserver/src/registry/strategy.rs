@@ -42,7 +42,7 @@ pub(crate) fn prepare_create(scope: &Scope, object: &mut Value) {
             fields.remove("status");
         }
     } else {
-        builtins::prepare_create(resource, object, &scope.core.clock);
+        builtins::prepare_create(resource, object, &scope.core.clock, &scope.user);
         if definitions::is_definition(resource) {
             crate::crd::prepare(object, None);
         }

@@ -10,7 +10,7 @@ use super::options::WriteOptions;
 use super::shape::{self, Shown};
 use super::strategy;
 use super::traits::Traits;
-use super::{Outcome, Scope, conversion, convert, definitions, owners};
+use super::{Outcome, Scope, conversion, convert, definitions, owners, scale};
 use crate::access::Attributes;
 use crate::admission::{Operation, Request};
 use crate::apply::{self, Manager, Views};
@@ -134,21 +134,12 @@ async fn write(
         );
         return Err(ApiError::conflict(&scope.resource, &scope.name, why));
     }
-    if scope.subresource == "status" && !tracked {
-        // What a status write cannot change must not be owned by it either.
-        let version = object["metadata"]["resourceVersion"].clone();
-        strategy::prepare_update(scope, &mut object, old);
-        object["metadata"]["resourceVersion"] = version;
-    }
     warnings.extend(owners::drop_repeated(&mut object, ""));
     if !tracked {
-        match conversion::views(scope, old, &object).await {
-            Ok(views) => stamp_seeing(scope, options, Some(old), &mut object, &views),
-            // Ownership that cannot be told is lost, as on the real server.
-            Err(_) => object = apply::bare(&object),
-        }
+        track(scope, options, old, &mut object).await;
     }
-    warnings.extend(admit(scope, options, Operation::Update, &mut object, Some(old)).await?);
+    warnings.extend(admit_update(scope, options, &mut object, old).await?);
+    check_namespace(scope, &mut object)?;
     warnings.extend(owners::drop_repeated(&mut object, owners::AFTER_ADMISSION));
     check_version(scope, &object, stored)?;
     object["metadata"]["resourceVersion"] = stored.revision.to_string().into();
@@ -165,13 +156,69 @@ async fn write(
         return Err(ApiError::invalid(resource.stored_group(), kind, &scope.name, &causes));
     }
     warnings.extend(strategy::warnings(resource, &object, Some(old)));
-    warnings.extend(validate(scope, options, Operation::Update, &mut object, Some(old)).await?);
+    warnings.extend(validate_update(scope, options, &mut object, old).await?);
     let redefined = redefined(scope, options, old, &object);
     let shown = finish(scope, options, stored, old, object).await?;
     if let (Some(group), Some(_)) = (redefined, &shown) {
         Box::pin(definitions::settle(scope, &group)).await;
     }
     Ok(shown)
+}
+
+/// Records in managedFields what an update changes of the old object.
+async fn track(scope: &Scope, options: &WriteOptions, old: &Value, object: &mut Value) {
+    // What a status write cannot change must not be owned by it either, though admission sees what the client sent.
+    let mut written = (scope.subresource == "status").then(|| {
+        let mut written = object.clone();
+        strategy::prepare_update(scope, &mut written, old);
+        written["metadata"]["resourceVersion"] = object["metadata"]["resourceVersion"].clone();
+        written
+    });
+    let tracked = written.as_mut().unwrap_or(&mut *object);
+    match conversion::views(scope, old, tracked).await {
+        Ok(views) => stamp_seeing(scope, options, Some(old), tracked, &views),
+        // Ownership that cannot be told is lost, as on the real server.
+        Err(_) => *tracked = apply::bare(tracked),
+    }
+    if let Some(mut written) = written {
+        let managed = written["metadata"]["managedFields"].take();
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("managedFields");
+            if !managed.is_null() {
+                metadata.insert("managedFields".to_owned(), managed);
+            }
+        }
+    }
+}
+
+/// [`admit`] for an update. Of a write through `/scale` admission sees the Scale.
+async fn admit_update(
+    scope: &Scope,
+    options: &WriteOptions,
+    object: &mut Value,
+    old: &Value,
+) -> Result<Vec<String>, ApiError> {
+    if scope.subresource != "scale" {
+        return admit(scope, options, Operation::Update, object, Some(old)).await;
+    }
+    let (mut scale, before) = (scale::reviewed(scope, object), scale::reviewed(scope, old));
+    let warnings = admit(scope, options, Operation::Update, &mut scale, Some(&before)).await?;
+    scale::take_back(scope, &scale, object);
+    Ok(warnings)
+}
+
+/// [`validate`] for an update, as [`admit_update`].
+async fn validate_update(
+    scope: &Scope,
+    options: &WriteOptions,
+    object: &mut Value,
+    old: &Value,
+) -> Result<Vec<String>, ApiError> {
+    if scope.subresource != "scale" {
+        return validate(scope, options, Operation::Update, object, Some(old)).await;
+    }
+    let (mut scale, before) = (scale::reviewed(scope, object), scale::reviewed(scope, old));
+    validate(scope, options, Operation::Update, &mut scale, Some(&before)).await
 }
 
 /// The object that `make` makes, with the views that it wants of it.
@@ -291,6 +338,11 @@ fn stamp_seeing(scope: &Scope, options: &WriteOptions, old: Option<&Value>, obje
         api_version: &api_version,
         time: &scope.core.clock.now_rfc3339(),
     };
+    if resource.custom.is_some() && scope.core.admission.mutates() && !apply::fits(resource, object) {
+        // Validation refuses such an object, but admission sees it before, and may mend it.
+        *object = apply::bare(object);
+        return;
+    }
     apply::track_update(
         resource,
         old,

@@ -23,6 +23,8 @@ pub(super) struct History {
     limit: usize,
     /// The oldest revision that can be asked for.
     floor: u64,
+    /// The oldest revision of which a view can be asked for, where that is higher.
+    views: u64,
     /// The oldest revision that the records reach back to; lower than the floor where a horizon needs them.
     kept: u64,
 }
@@ -46,6 +48,7 @@ impl History {
             records: VecDeque::new(),
             limit,
             floor,
+            views: 0,
             kept: floor,
         }
     }
@@ -68,6 +71,23 @@ impl History {
     pub(super) fn forget(&mut self, up_to: u64, needed: u64) {
         self.floor = up_to;
         self.drop_up_to(up_to.min(needed));
+    }
+
+    /// Views from before a revision cannot be asked for any more, while changes can still be followed from `follow` on.
+    pub(super) fn forget_views(&mut self, up_to: u64, follow: u64) {
+        self.views = up_to;
+        self.floor = self.floor.max(follow);
+    }
+
+    /// Whether a view of that revision can be asked for.
+    pub(super) fn check_view(&self, asked: u64) -> Result<(), Expired> {
+        if asked < self.views {
+            return Err(Expired {
+                asked,
+                oldest: self.views,
+            });
+        }
+        self.check(asked)
     }
 
     fn drop_up_to(&mut self, revision: u64) {

@@ -14,7 +14,7 @@ impl Store {
     /// When the history does not reach back that far.
     pub fn view_at(&self, resource: &str, namespace: Option<&str>, revision: u64) -> Result<View, Expired> {
         let state = self.0.lock();
-        state.history.check(revision)?;
+        state.history.check_view(revision)?;
         Ok(state.past(resource, namespace, revision))
     }
 

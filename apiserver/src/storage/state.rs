@@ -176,6 +176,14 @@ impl Store {
         state.history.forget(revision, needed);
     }
 
+    /// Forgets what objects were up to now, as a compaction of the storage below a watch cache does: older views answer
+    /// "expired", and so do watches from revisions before `follow`; others go on.
+    pub fn compact_views(&self, follow: u64) {
+        let mut state = self.0.lock();
+        let revision = state.revision;
+        state.history.forget_views(revision, follow);
+    }
+
     /// Whether the history still reaches back to `revision`.
     ///
     /// # Errors

@@ -154,7 +154,7 @@ pub(crate) async fn read(answer: Answer, method: &str, wanted: &Json) -> Result<
         .headers
         .get_all("warning")
         .iter()
-        .map(|w| String::from_utf8_lossy(w.as_bytes()).as_ref().into())
+        .map(|w| Json::String(w.as_bytes().iter().copied().map(char::from).collect()))
         .collect();
     let shown: Vec<(String, Json)> = wanted
         .items()

@@ -1,6 +1,6 @@
 //! Replays conversations that were recorded with a real API server (1.36) against this one, in process.
 //!
-//! Each file below `cases/` is a list of cases; `README.md` beside this file describes them. Time is paused, so what
+//! Each file below `cases/`, `plugins/` and `webhooks/` is a list of cases; `README.md` beside this file describes them. Time is paused, so what
 //! the recording slept away costs nothing. `expected/<file>.txt` lists the cases that are known to differ: a case
 //! that is listed and passes fails the test as much as one that is not listed and differs, so the lists only shrink.
 //!
@@ -10,10 +10,12 @@
 
 mod case;
 mod client;
+mod hooks;
 mod json;
 mod names;
 mod ratchet;
 mod replay;
+mod reviews;
 mod shape;
 mod watch;
 
@@ -61,6 +63,8 @@ recordings! {
     subresources_answer_as_recorded: "cases" / "subresources";
     update_answers_as_recorded: "cases" / "update";
     watch_answers_as_recorded: "cases" / "watch";
+    webhooks_are_asked_and_heeded_as_recorded: "webhooks" / "admission";
+    webhooks_convert_as_recorded: "webhooks" / "conversion";
     owner_references_need_permission_as_recorded: "plugins" / "owner-references-permission"
         with |builder: kubewright_apiserver::server::Builder| builder.owner_references_permission(true);
 }

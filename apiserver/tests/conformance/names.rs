@@ -35,6 +35,29 @@ impl Names {
         }
     }
 
+    /// Gives the names that were made from `generateName` their names before any text is looked at: a review tells one
+    /// before the object that has it.
+    pub(crate) fn note_all_generated(&mut self, value: &Json) {
+        self.note_generated(value);
+        match value {
+            Json::Object(fields) => fields.iter().for_each(|(_, value)| self.note_all_generated(value)),
+            Json::Array(items) => items.iter().for_each(|item| self.note_all_generated(item)),
+            _ => {}
+        }
+    }
+
+    /// A text without what differs from run to run, to sort by.
+    pub(crate) fn scrubbed(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (value, label) in &self.literals {
+            text = text.replace(value, label);
+        }
+        let text = UUID.replace_all(&text, "<uid>");
+        let text = TIME.replace_all(&text, "<time>");
+        static REVISION: LazyLock<Regex> = LazyLock::new(|| regex(r#""resourceVersion":"\d+""#));
+        REVISION.replace_all(&text, r#""resourceVersion":"n""#).into_owned()
+    }
+
     /// The value with names in it.
     pub(crate) fn clean(&mut self, value: &Json) -> Json {
         self.clean_field(value, "")

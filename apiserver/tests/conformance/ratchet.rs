@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kubewright_apiserver::clock::Clock;
 use kubewright_apiserver::server::Builder;
 
 use crate::case::{self, Case};
 use crate::client::TOKEN;
+use crate::hooks::{AUTHORITY, Hooks};
 use crate::replay;
 
 /// How many differences of a case are shown.
@@ -54,7 +56,7 @@ pub(crate) fn check(folder: &str, file: &str, builder: Builder) {
 
 /// Checks that no file of the folders is forgotten.
 pub(crate) fn check_that_all_are_listed(listed: &[&str]) {
-    for folder in ["cases", "plugins"] {
+    for folder in ["cases", "plugins", "webhooks"] {
         let entries = std::fs::read_dir(case::folder().join(folder)).expect("the recordings are there");
         for entry in entries {
             let name = entry
@@ -81,11 +83,13 @@ fn replay_all(builder: Builder, cases: &[Case]) -> Vec<(String, Vec<String>)> {
     runtime.block_on(async {
         let start = "2026-01-01T00:00:00Z".parse().expect("the time is a literal");
         let server = builder.token(TOKEN).clock(Clock::new(start, 1)).build();
+        let hooks = Hooks::default();
+        server.webhooks().route(AUTHORITY, Arc::new(hooks.clone()));
         let controllers = server.clone();
         let controllers = tokio::spawn(async move { controllers.run_controllers().await });
         let mut results = Vec::new();
         for (number, case) in cases.iter().enumerate() {
-            results.push((case.name.clone(), replay::run(&server, case, number).await));
+            results.push((case.name.clone(), replay::run(&server, &hooks, case, number).await));
         }
         controllers.abort();
         results

@@ -30,6 +30,33 @@ fn index(part: &str, length: usize) -> Option<usize> {
         .flatten()
 }
 
+/// Sets the value at a dotted path, making the objects on the way.
+pub(crate) fn set_at(value: &mut Json, path: &str, new: Json) {
+    let (part, rest) = path.split_once('.').unwrap_or((path, ""));
+    let name = part.replace('~', ".");
+    if rest.is_empty() {
+        return value.set(&name, new);
+    }
+    let mut below = value.get(&name).clone();
+    if below.is_null() {
+        below = Json::Object(Vec::new());
+    }
+    set_at(&mut below, rest, new);
+    value.set(&name, below);
+}
+
+/// Takes out the value at a dotted path through objects.
+pub(crate) fn take_at(value: &mut Json, path: &str) -> Option<Json> {
+    let Json::Object(fields) = value else { return None };
+    let (part, rest) = path.split_once('.').unwrap_or((path, ""));
+    let name = part.replace('~', ".");
+    let place = fields.iter().position(|(field, _)| *field == name)?;
+    if rest.is_empty() {
+        return Some(fields.remove(place).1);
+    }
+    take_at(&mut fields[place].1, rest)
+}
+
 /// Removes what a dotted path names; `*` stands for every field or item.
 pub(crate) fn drop(value: &mut Json, path: &str) {
     let parts: Vec<&str> = path.split('.').collect();

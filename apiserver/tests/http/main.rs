@@ -10,6 +10,7 @@ mod kinds;
 mod lists;
 mod log;
 mod restart;
+mod versions;
 mod views;
 mod watches;
 mod writes;

@@ -125,3 +125,18 @@ async fn a_watcher_that_does_not_read_is_ended_and_holds_nobody_up() {
     assert_eq!(slow.next().await.unwrap().0, "ADDED");
     assert_eq!(slow.next().await, None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_compaction_from_outside_forgets_views_but_lets_watches_go_on() {
+    let client = Client::new();
+    let first = client.config_map("a", json!({})).await.body;
+    client.config_map("b", json!({})).await;
+    assert_eq!(client.post("/kubewright/compact", &Value::Null).await.code, 200);
+    let revision = first["metadata"]["resourceVersion"].as_str().unwrap();
+    let exact = format!("{CONFIG_MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact");
+    assert_eq!(client.get(&exact).await.code, 410);
+    let mut watch = Watch::open(&client, &format!("resourceVersion={revision}")).await;
+    assert_eq!(watch.next().await.unwrap().1["metadata"]["name"], "b");
+    let mut from_the_start = Watch::open(&client, "resourceVersion=1").await;
+    assert_eq!(from_the_start.next().await.unwrap().0, "ERROR");
+}

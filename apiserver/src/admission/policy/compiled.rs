@@ -51,6 +51,11 @@ pub(crate) struct Policies {
 struct Cached(Mutex<([u64; 2], Arc<[Policy]>)>);
 
 impl Policies {
+    /// Whether any policy may change objects.
+    pub(in crate::admission) fn mutates(&self, store: &Store) -> bool {
+        !self.mutating(store).is_empty()
+    }
+
     pub(super) fn validating(&self, store: &Store) -> Arc<[Policy]> {
         self.validating.get(
             store,

@@ -6,17 +6,27 @@ use super::compiled::{Policy, Rule};
 use super::params::{self, Params};
 use super::variables::{Composed, conditions_hold, in_error, of_request};
 use super::{matching, merge};
+use crate::admission::reinvocation::{Callees, Reinvocation};
 use crate::admission::webhook::review::{self, View};
 use crate::admission::webhook::{matching::Seen, mutating::settle, patch};
 use crate::admission::{Inner, Operation, Request};
 use crate::error::ApiError;
 
 /// Lets every policy that a binding puts in force change the object.
-pub(crate) async fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(), ApiError> {
+pub(crate) async fn mutate(
+    inner: &Inner,
+    request: &mut Request<'_>,
+    turn: &mut Reinvocation,
+    callees: &mut Callees,
+) -> Result<(), ApiError> {
     if !matches!(request.operation, Operation::Create | Operation::Update) {
         return Ok(());
     }
     let policies = inner.policies.mutating(&inner.store);
+    if policies.is_empty() {
+        return Ok(());
+    }
+    callees.start(turn, request.object);
     for policy in policies.iter() {
         for (name, binding) in &policy.bindings {
             let Some(seen) = matching::seen(inner, &policy.spec["matchConstraints"], request) else {
@@ -26,6 +36,11 @@ pub(crate) async fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(
             if !constraints.is_null() && matching::seen(inner, constraints, request).is_none() {
                 continue;
             }
+            let id = format!("{}/{name}", policy.name);
+            if !callees.is_due(turn, &id) {
+                continue;
+            }
+            let before = request.object.clone();
             if let Err(fault) = apply(inner, policy, binding, request, &seen).await?
                 && !policy.ignores_failure()
             {
@@ -35,8 +50,11 @@ pub(crate) async fn mutate(inner: &Inner, request: &mut Request<'_>) -> Result<(
                 );
                 return Err(ApiError::forbidden(request.resource, request.shown_name(), text));
             }
+            let may_again = policy.spec["reinvocationPolicy"] == "IfNeeded";
+            callees.called(turn, &id, *request.object != before, may_again);
         }
     }
+    callees.end(request.object);
     Ok(())
 }
 

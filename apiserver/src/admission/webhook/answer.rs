@@ -67,37 +67,15 @@ pub(super) fn read(review: &Value, version: &str, uid: &str, mutating: bool) -> 
         }
     }
     let patch = decode_patch(text(response, "patch")).map_err(undecodable)?;
-    if api_version != expected || kind != "AdmissionReview" {
-        let (group, got) = api_version.split_once('/').unwrap_or(("", api_version));
-        let got = format!("{group}/{got}, Kind={kind}");
-        return Err(invalid(format!(
-            "expected webhook response of {expected}, Kind=AdmissionReview, got {got}"
-        )));
-    }
-    if text(response, "uid") != uid {
-        return Err(invalid(format!(
-            "expected response.uid={uid:?}, got {:?}",
-            text(response, "uid")
-        )));
-    }
-    let patch_type = response["patchType"].as_str();
-    match (mutating, patch.is_empty(), patch_type) {
-        (true, false, None) => {
-            return Err(invalid(
-                "webhook returned response.patch but not response.patchType".into(),
-            ));
-        }
-        (true, true, Some(_)) => {
-            return Err(invalid(
-                "webhook returned response.patchType but not response.patch".into(),
-            ));
-        }
-        (false, false, _) => return Err(invalid("validating webhook may not return response.patch".into())),
-        (false, true, Some(_)) => return Err(invalid("validating webhook may not return response.patchType".into())),
-        _ => {}
+    let mut patch_type = response["patchType"].as_str();
+    if version == "v1" {
+        check(review, uid, mutating, !patch.is_empty()).map_err(invalid)?;
+    } else {
+        // The older review was never looked at closely.
+        patch_type = Some("JSONPatch");
     }
     let allowed = response["allowed"] == true;
-    let patch = if allowed && !patch.is_empty() {
+    let patch = if mutating && allowed && !patch.is_empty() {
         operations(&patch, patch_type)?
     } else {
         None
@@ -109,6 +87,32 @@ pub(super) fn read(review: &Value, version: &str, uid: &str, mutating: bool) -> 
         patch,
         status: response["status"].clone(),
     })
+}
+
+/// What is wrong with a response to a review of version v1.
+fn check(review: &Value, uid: &str, mutating: bool, patches: bool) -> Result<(), String> {
+    let (api_version, kind, response) = (text(review, "apiVersion"), text(review, "kind"), &review["response"]);
+    if text(response, "uid") != uid {
+        return Err(format!(
+            "expected response.uid={uid:?}, got {:?}",
+            text(response, "uid")
+        ));
+    }
+    if api_version != "admission.k8s.io/v1" || kind != "AdmissionReview" {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        return Err(format!(
+            "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {group}/{version}, Kind={kind}"
+        ));
+    }
+    let why = match (mutating, patches, response["patchType"].as_str()) {
+        (true, true, None) => "webhook returned response.patch but not response.patchType",
+        (true, false, Some(_)) => "webhook returned response.patchType but not response.patch",
+        (true, true, Some("")) => "webhook returned invalid response.patchType of \"\"",
+        (false, true, _) => "validating webhook may not return response.patch",
+        (false, false, Some(_)) => "validating webhook may not return response.patchType",
+        _ => return Ok(()),
+    };
+    Err(why.to_owned())
 }
 
 impl Answer {
@@ -128,6 +132,13 @@ impl Answer {
                 .as_u64()
                 .and_then(|seconds| u32::try_from(seconds).ok());
             error.details = Some(Box::new(self.status["details"].clone()));
+        }
+        if let Some(metadata) = self.status["metadata"].as_object() {
+            let known = |name: &str| matches!(name, "selfLink" | "resourceVersion" | "continue" | "remainingItemCount");
+            let kept = metadata.iter().filter(|(name, _)| known(name));
+            error.metadata = Some(Box::new(
+                kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            ));
         }
         error
     }

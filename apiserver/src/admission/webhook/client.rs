@@ -29,11 +29,15 @@ const MOST_REDIRECTS: usize = 10;
 /// The largest answer that is read.
 const LARGEST: usize = 8 * 1024 * 1024;
 
-/// Answers reviews inside this process.
+/// Answers reviews inside this process, as a server on a socket would: what it says is read in the same way.
 pub trait Handler: Send + Sync {
-    /// Answers one review; `path` is that of the webhook's URL.
-    fn review<'a>(&'a self, path: &'a str, review: Value) -> Pin<Box<dyn Future<Output = Value> + Send + 'a>>;
+    /// Answers one review. `path` is that of the webhook's URL with its query; an error is what went wrong on the way,
+    /// such as a refused connection.
+    fn call<'a>(&'a self, path: &'a str, review: Bytes) -> Answering<'a>;
 }
+
+/// The answer of a [`Handler`], on its way.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, String>> + Send + 'a>>;
 
 /// Calls webhooks. Clones share the handlers.
 #[derive(Clone)]
@@ -58,6 +62,14 @@ impl Client {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(authority.to_owned(), handler);
+    }
+
+    /// Takes back what [`route`](Self::route) did.
+    pub fn unroute(&self, authority: &str) {
+        self.handlers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(authority);
     }
 
     /// Posts a review and answers what came back.
@@ -88,7 +100,7 @@ impl Client {
         let handler = self.handler(&target);
         let call = async {
             match handler {
-                Some(handler) => Ok(handler.review(target.uri.path(), review.clone()).await),
+                Some(handler) => in_process(&*handler, &target.uri, review).await,
                 None => self.over_https(config, &target, review).await,
             }
         };
@@ -209,6 +221,17 @@ impl Target {
         let uri = url.parse().map_err(|error| format!("{url:?} is no URL: {error}"))?;
         Ok(Self { uri, service })
     }
+}
+
+/// As over HTTPS, without the socket.
+async fn in_process(handler: &dyn Handler, uri: &Uri, review: &Value) -> Result<Value, String> {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let answered = handler.call(path, Bytes::from(super::review::text(review))).await;
+    let (parts, bytes) = answered
+        .map_err(|fault| format!("Post {:?}: {fault}", uri.to_string()))?
+        .into_parts();
+    let media = parts.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok());
+    read(parts.status, media, &bytes)
 }
 
 async fn send(

@@ -13,7 +13,7 @@ const VALIDATING: &str = "validatingwebhookconfigurations.admissionregistration.
 #[derive(Clone, Debug)]
 pub(crate) struct Webhook {
     /// Tells webhooks apart: the configuration's name and the place in it.
-    pub(super) id: (String, usize),
+    pub(super) id: String,
     pub(super) name: String,
     pub(super) spec: Value,
 }
@@ -41,6 +41,11 @@ pub(crate) struct Configured {
 struct Cached(Mutex<(u64, Arc<[Webhook]>)>);
 
 impl Configured {
+    /// Whether any webhook may change objects.
+    pub(in crate::admission) fn mutates(&self, store: &Store) -> bool {
+        !self.mutating(store).is_empty()
+    }
+
     pub(super) fn mutating(&self, store: &Store) -> Arc<[Webhook]> {
         self.mutating.get(store, MUTATING)
     }
@@ -71,7 +76,7 @@ fn read(store: &Store, resource: &str) -> Arc<[Webhook]> {
             .to_owned();
         let specs = configuration["webhooks"].as_array().cloned().unwrap_or_default();
         specs.into_iter().enumerate().map(move |(index, spec)| Webhook {
-            id: (name.clone(), index),
+            id: format!("{name}/{index}"),
             name: spec["name"].as_str().unwrap_or_default().to_owned(),
             spec,
         })

@@ -14,7 +14,7 @@ pub(super) mod review;
 mod tls;
 mod validating;
 
-pub use client::{Client, Handler};
+pub use client::{Answering, Client, Handler};
 
 pub(super) use configured::Configured;
 pub(super) use mutating::mutate;

@@ -1,50 +1,43 @@
 //! Mutating webhooks: one after another, each seeing what those before it made of the object.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::configured::Webhook;
 use super::matching::{Seen, matches};
 use super::review::View;
 use super::{answer, patch, review};
+use crate::admission::reinvocation::{Callees, Reinvocation};
 use crate::admission::{Inner, Request, conditions};
 use crate::builtins;
 use crate::error::ApiError;
 use crate::resource::Resource;
 
-/// Calls the mutating webhooks that the request concerns, and those again that asked for it and came before a change.
-/// `changed` tells whether something changed the object since they were called, besides them.
+/// Calls the mutating webhooks that the request concerns, or the second time those that are due.
 pub(crate) async fn mutate(
     inner: &Inner,
     request: &mut Request<'_>,
     warnings: &mut Vec<String>,
+    turn: &mut Reinvocation,
+    callees: &mut Callees,
 ) -> Result<(), ApiError> {
     let webhooks = inner.webhooks.mutating(&inner.store);
     if webhooks.is_empty() {
         return Ok(());
     }
-    let (mut called, mut again) = (BTreeSet::new(), BTreeSet::new());
+    callees.start(turn, request.object);
     for webhook in webhooks.iter() {
         let Some(seen) = matches(webhook, request, &inner.store) else {
             continue;
         };
-        let Some(changed) = call(inner, webhook, &seen, request, warnings).await? else {
+        if !callees.is_due(turn, &webhook.id) {
             continue;
-        };
-        if changed {
-            again.append(&mut called);
         }
-        if webhook.text("reinvocationPolicy") == "IfNeeded" {
-            called.insert(&webhook.id);
+        if let Some(changed) = call(inner, webhook, &seen, request, warnings).await? {
+            let may_again = webhook.text("reinvocationPolicy") == "IfNeeded";
+            callees.called(turn, &webhook.id, changed, may_again);
         }
     }
-    for webhook in webhooks.iter().filter(|webhook| again.contains(&webhook.id)) {
-        let Some(seen) = matches(webhook, request, &inner.store) else {
-            continue;
-        };
-        call(inner, webhook, &seen, request, warnings).await?;
-    }
+    callees.end(request.object);
     Ok(())
 }
 
@@ -77,12 +70,16 @@ async fn call(
         return Err(answer.refusal(&webhook.name));
     }
     match answer.patch {
-        Some(operations) if !request.object.is_null() => {
+        Some(_) if request.object.is_null() => Err(ApiError::internal(format!(
+            "admission webhook {:?} attempted to modify the object, which is not supported for this operation",
+            webhook.name
+        ))),
+        Some(operations) => {
             let mut object = view.object.into_owned();
             patch::apply(&mut object, &operations).map_err(ApiError::internal)?;
             settle(inner, request, object).await.map(Some)
         }
-        _ => Ok(Some(false)),
+        None => Ok(Some(false)),
     }
 }
 

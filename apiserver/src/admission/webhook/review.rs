@@ -47,11 +47,12 @@ pub(crate) async fn view<'r>(inner: &Inner, request: &'r Request<'_>, seen: &'r 
             old: Cow::Borrowed(old),
         });
     };
+    let internal = |error: ApiError| ApiError::internal(error.message);
     let to = other.api_version();
     Ok(View {
         resource: other,
-        object: Cow::Owned(converted(inner, request, request.object, &to).await?),
-        old: Cow::Owned(converted(inner, request, old, &to).await?),
+        object: Cow::Owned(converted(inner, request, request.object, &to).await.map_err(internal)?),
+        old: Cow::Owned(converted(inner, request, old, &to).await.map_err(internal)?),
     })
 }
 
@@ -70,9 +71,7 @@ pub(super) async fn converted(
         return Ok(Value::Null);
     }
     let (client, clock) = (&inner.client, &inner.clock);
-    conversion::converted(client, clock, request.resource, object.clone(), to)
-        .await
-        .map_err(|error| ApiError::internal(error.message))
+    conversion::converted(client, clock, request.resource, object.clone(), to).await
 }
 
 /// The review, with `uid` to be repeated in the answer.
