@@ -70,6 +70,8 @@ impl Echoes {
             Some(last) if !failed => last.written,
             _ => Vec::new(),
         };
+        // What did not come while a whole run passed is taken for somebody else's when it does.
+        kept.retain(|written| !written.covered);
         kept.iter_mut().for_each(|written| written.covered = true);
         kept.extend(written);
         let excess = kept.len().saturating_sub(MOST);

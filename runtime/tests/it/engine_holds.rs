@@ -4,11 +4,156 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use k8s_openapi::api::coordination::v1::Lease;
+use kubewright::Kind;
+use kubewright::kube::core::DynamicObject;
 use kubewright::prelude::*;
-use kubewright_testkit::{Fault, Operator, TestCluster, oracles};
+use kubewright_testkit::{Fault, Operator, TestCluster, Verb, oracles};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::support::{App, AppStatus, Notes, config_map, holds, put};
+
+/// How many kinds the healthy controller watches beside its own.
+const KINDS: usize = 98;
+
+fn thing(number: usize) -> Kind {
+    let (kind, plural) = (format!("Thing{number}"), format!("thing{number}s"));
+    Kind::new("things.kubewright.dev", "v1", kind, plural, true)
+}
+
+fn thing_definition(number: usize) -> serde_json::Value {
+    let kind = thing(number);
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{}.{}", kind.plural(), kind.group()) },
+        "spec": {
+            "group": kind.group(), "scope": "Namespaced",
+            "names": { "kind": kind.kind(), "plural": kind.plural() },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            } } }],
+        },
+    })
+}
+
+/// Is woken by many kinds.
+struct OfMany(Notes);
+
+impl Declare for OfMany {
+    type Primary = App;
+
+    fn declare(d: Declaration<Self>) -> Declaration<Self> {
+        let d = d.for_::<App>().crd::<App>().name("of-many").workers(4);
+        (0..KINDS).fold(d, |d, number| {
+            d.watches_dynamic(thing(number), |_: &DynamicObject| ["a"], |w| w)
+        })
+    }
+}
+
+impl Reconciler for OfMany {
+    async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {
+        self.0.add("ran");
+        Ok(Action::await_change())
+    }
+}
+
+/// Watches a kind that may not be listed.
+struct OfForbidden;
+
+impl Declare for OfForbidden {
+    type Primary = App;
+
+    fn declare(d: Declaration<Self>) -> Declaration<Self> {
+        let map = |_: &DynamicObject| ["a"];
+        d.for_::<App>()
+            .name("of-forbidden")
+            .watches_dynamic(thing(KINDS), map, |w| w)
+    }
+}
+
+impl Reconciler for OfForbidden {
+    async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {
+        Ok(Action::await_change())
+    }
+}
+
+/// Watches a kind that is not there.
+struct OfMissing;
+
+impl Declare for OfMissing {
+    type Primary = App;
+
+    fn declare(d: Declaration<Self>) -> Declaration<Self> {
+        let map = |_: &DynamicObject| ["a"];
+        d.for_::<App>()
+            .name("of-missing")
+            .watches_dynamic(thing(KINDS + 1), map, |w| w)
+    }
+}
+
+impl Reconciler for OfMissing {
+    async fn reconcile(&self, _: Arc<App>, _: &Context<Self>) -> Result<Action> {
+        Ok(Action::await_change())
+    }
+}
+
+/// Reconciles of the healthy controller in ten seconds of changes.
+async fn reconciles(cluster: &TestCluster, notes: &Notes) -> usize {
+    let before = notes.all().len();
+    for step in 0..200_usize {
+        let kind = thing(step % KINDS);
+        cluster
+            .apply(&json!({
+                "apiVersion": kind.api_version(), "kind": kind.kind(),
+                "metadata": { "name": "t", "namespace": "default" }, "at": cluster.now().to_string(),
+            }))
+            .await;
+        sleep(Duration::from_millis(50)).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    notes.all().len() - before
+}
+
+#[kubewright_testkit::test]
+async fn of_a_hundred_kinds_one_forbidden_and_one_missing_take_nothing_from_the_others() {
+    let cluster = TestCluster::start();
+    for number in 0..=KINDS {
+        cluster.apply(&thing_definition(number)).await;
+    }
+    let notes = Notes::default();
+    let manager = || Manager::new("many").controller(OfMany(notes.clone()));
+    let operator = cluster.run(manager()).await;
+    put(&cluster, "a", "1").await;
+    cluster
+        .eventually("it runs", || async { !notes.all().is_empty() })
+        .await;
+    let healthy = reconciles(&cluster, &notes).await;
+    operator.stop().await;
+
+    let manager = manager().controller(OfForbidden).controller(OfMissing);
+    let health = manager.health().clone();
+    let operator = cluster.run(manager).await;
+    let forbidden = thing(KINDS);
+    for verb in [Verb::List, Verb::Watch] {
+        drop(operator.withdraw(verb, forbidden.plural()).await);
+    }
+    cluster.cut_watches(forbidden.plural());
+    sleep(Duration::from_secs(20)).await;
+    let beside_sick = reconciles(&cluster, &notes).await;
+    let told = health.status();
+    let missing = told["controller of-missing"]["waitsFor"].to_string();
+    assert!(missing.contains("install its CRD"), "{missing}");
+    let watches = told["watches"].to_string();
+    assert!(watches.contains("` on `thing98s`"), "{watches}");
+    operator.stop().await;
+
+    assert!(healthy > 150, "{healthy} reconciles");
+    let lost = healthy.saturating_sub(beside_sick);
+    assert!(
+        lost * 20 <= healthy,
+        "{healthy} reconciles without, {beside_sick} beside sick watches"
+    );
+}
 
 /// Takes ten milliseconds; panics or hangs where it is told to.
 #[controller(for = App, workers = 4, timeout = "30s")]
