@@ -6,6 +6,7 @@
 
 mod apiserver;
 mod cache;
+mod engine;
 mod harness;
 mod process;
 mod processes;
@@ -24,6 +25,11 @@ enum Bench {
     Apiserver(harness::Options),
     /// The cache: memory, CPU time and reads, beside kube-runtime
     Cache(cache::Options),
+    /// The engine: writes, CPU time and latency of a controller, beside kube-runtime and controller-runtime
+    Engine(harness::Options),
+    /// A process that the suite `engine` measures
+    #[command(hide = true)]
+    EngineWorker(engine::work::Options),
     /// A process that the suite `cache` measures
     #[command(hide = true)]
     CacheWorker(cache::work::Options),
@@ -56,6 +62,8 @@ fn run(bench: &Bench) -> Result<bool, Failure> {
         Bench::Processes(args) => many_threads()?.block_on(processes::run(args)),
         Bench::Apiserver(options) => one_thread()?.block_on(apiserver::run(options)),
         Bench::Cache(options) => many_threads()?.block_on(cache::run(options)),
+        Bench::Engine(options) => many_threads()?.block_on(engine::run(options)),
+        Bench::EngineWorker(options) => many_threads()?.block_on(engine::work::run(options)),
         Bench::CacheWorker(options) => many_threads()?.block_on(cache::work::run(options)),
         Bench::ApiServer(options) => Ok(options.clone().run().map(|()| true)?),
         Bench::Hello { listen } => many_threads()?
