@@ -609,3 +609,54 @@ fn what_is_no_test_is_left_as_it_is() {
     "##]];
     expected.assert_eq(&test("sed = 7", "fn it_works(cluster: TestCluster) {}"));
 }
+
+fn status(item: &str) -> String {
+    let tokens = item.parse::<TokenStream>().expect("the test's input is tokens");
+    pretty(crate::status_conditions::status_conditions(tokens))
+}
+
+#[test]
+fn conditions_get_a_schema_by_a_twin_that_goes_again() {
+    let expected = expect![[r##"
+        #[derive(::kubewright::__private::schemars::JsonSchema)]
+        #[::kubewright::__private::discard]
+        #[schemars(crate = "::kubewright::__private::schemars")]
+        #[serde(rename_all = "camelCase")]
+        pub struct AppStatus<T> {
+            size: T,
+            #[serde(default)]
+            #[schemars(schema_with = "::kubewright::conditions::schema")]
+            conditions: Vec<Condition>,
+        }
+        #[automatically_derived]
+        impl<T> ::kubewright::conditions::StatusConditions for AppStatus<T> {
+            fn conditions(&self) -> &[::kubewright::conditions::Condition] {
+                &self.conditions
+            }
+            fn conditions_mut(
+                &mut self,
+            ) -> &mut ::std::vec::Vec<::kubewright::conditions::Condition> {
+                &mut self.conditions
+            }
+        }
+    "##]];
+    expected.assert_eq(&status(
+        "#[derive(Clone)] #[serde(rename_all = \"camelCase\")] pub struct AppStatus<T> { size: T, #[serde(default)] conditions: Vec<Condition> }",
+    ));
+}
+
+#[test]
+fn what_has_no_conditions_says_what_to_add_and_still_has_a_schema() {
+    let expected = expect![[r#"
+        ::core::compile_error! {
+            "there is no field for the conditions: add `#[serde(default)] conditions: Vec<Condition>`"
+        }
+        #[derive(::kubewright::__private::schemars::JsonSchema)]
+        #[::kubewright::__private::discard]
+        #[schemars(crate = "::kubewright::__private::schemars")]
+        struct AppStatus {
+            size: u32,
+        }
+    "#]];
+    expected.assert_eq(&status("struct AppStatus { size: u32 }"));
+}

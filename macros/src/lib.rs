@@ -9,6 +9,7 @@ mod diag;
 mod expansions;
 mod path;
 mod predicate;
+mod status_conditions;
 mod test;
 mod value;
 
@@ -30,6 +31,12 @@ pub fn custom_resource(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(KubeSchema, attributes(x_kube, schemars, validate, kubewright))]
 pub fn kube_schema(input: TokenStream) -> TokenStream {
     custom_resource::kube_schema(input.into()).into()
+}
+
+#[doc = include_str!("../docs/status_conditions.md")]
+#[proc_macro_derive(StatusConditions, attributes(x_kube, serde, schemars, validate, kubewright))]
+pub fn status_conditions(input: TokenStream) -> TokenStream {
+    status_conditions::status_conditions(input.into()).into()
 }
 
 #[doc = include_str!("../docs/test.md")]

@@ -67,7 +67,7 @@ pub use object::Object;
 pub use predicate::{Predicate, predicates};
 pub use reconciler::{Action, Cleanup, Reconciler};
 
-pub use kubewright_macros::{CustomResource, KubeSchema, controller};
+pub use kubewright_macros::{CustomResource, KubeSchema, StatusConditions, controller};
 
 pub use k8s_openapi;
 pub use kube;

@@ -32,9 +32,9 @@ pub use kube::{Resource, ResourceExt};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 
-pub use kubewright_macros::{CustomResource, KubeSchema, controller};
+pub use kubewright_macros::{CustomResource, KubeSchema, StatusConditions, controller};
 
-pub use crate::conditions::{ConditionStatus, Conditions};
+pub use crate::conditions::{ConditionStatus, Conditions, StatusConditions};
 pub use crate::context::{Context, Patch, Query};
 pub use crate::declaration::Declaration;
 pub use crate::error::{Error, Result};

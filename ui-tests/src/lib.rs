@@ -48,6 +48,9 @@ mod documentation {
     #[doc = include_str!("../../macros/docs/kube_schema.md")]
     struct KubeSchema;
 
+    #[doc = include_str!("../../macros/docs/status_conditions.md")]
+    struct StatusConditions;
+
     #[doc = include_str!("../../docs/from-kube-runtime.md")]
     struct FromKubeRuntime;
 

@@ -10,5 +10,7 @@ mod described;
 mod schema;
 mod twin;
 
+pub(crate) use attrs::{crate_path, has_key, path_text};
+pub(crate) use schema::crates as crates_of_schema;
 pub(crate) use schema::kube_schema;
 pub(crate) use twin::custom_resource;

@@ -31,7 +31,7 @@ fn expand(input: TokenStream) -> syn::Result<TokenStream> {
 }
 
 /// `x_kube(crates(…))`
-pub(super) fn crates(krate: &CratePath) -> TokenStream {
+pub(crate) fn crates(krate: &CratePath) -> TokenStream {
     let path = |below| path_text(krate, below);
     let (kube_core, schemars) = (path("kube::core"), path("__private::schemars"));
     let (serde, serde_json) = (path("__private::serde"), path("__private::serde_json"));

@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use kube::core::object::HasStatus;
 use serde::Serialize;
 
 pub use dynamic::Dynamic;
@@ -33,6 +34,7 @@ pub use query::Query;
 pub use target::ObjectName;
 
 use crate::client::Origin;
+use crate::conditions::{Observed, StatusConditions};
 use crate::context::body::Body;
 use crate::context::inner::Inner;
 use crate::context::run::RunLog;
@@ -88,6 +90,17 @@ impl<C: Declare> Context<C> {
     #[must_use]
     pub fn controller(&self) -> &str {
         &self.inner.shared.declared.name
+    }
+
+    /// What conditions speak of: the generation of `object`, the conditions that it has, and the time now. For
+    /// [`StatusConditions::set_condition`].
+    #[must_use]
+    pub fn observed<'a, K>(&self, object: &'a K) -> Observed<'a>
+    where
+        K: kube::Resource + HasStatus<Status: StatusConditions>,
+    {
+        let before = object.status().map(StatusConditions::conditions).unwrap_or_default();
+        Observed::new(before, object.meta().generation, self.now())
     }
 
     /// The wall-clock time. Tests control it.

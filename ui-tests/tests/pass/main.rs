@@ -5,6 +5,7 @@ mod another_name;
 mod by_hand;
 mod by_macro_rules;
 mod cluster_scoped;
+mod conditions;
 mod configured;
 mod generic_controller;
 mod handed_out;
