@@ -13,12 +13,15 @@ use super::event::{Event, Regarding};
 const SERIES_ENDS_AFTER: Duration = Duration::from_secs(6 * 60);
 /// Repeats of one series are sent at most this often.
 const BETWEEN_UPDATES: Duration = Duration::from_secs(30);
-/// How many different events an object may get at once.
+/// How many different events an object may get of one controller at once.
 const BURST: u32 = 25;
 /// One more every so often.
 const REFILL: Duration = Duration::from_secs(5 * 60);
 /// How many series and objects are remembered.
 const REMEMBERED: usize = 4096;
+
+/// What the note of combined events begins with, as client-go words it.
+pub(super) const COMBINED: &str = "(combined from similar events): ";
 
 /// Names a series: everything that must be equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +45,14 @@ impl SeriesKey {
             reason: event.reason.clone(),
             action: event.action.clone(),
             note: event.note.clone(),
+        }
+    }
+
+    /// What all events have in common that differ in their notes only.
+    pub(super) fn combined(self) -> Self {
+        Self {
+            note: COMBINED.to_owned(),
+            ..self
         }
     }
 }
@@ -74,8 +85,8 @@ pub(super) enum Verdict {
 #[derive(Debug, Default)]
 pub(super) struct Aggregator {
     series: BTreeMap<SeriesKey, Series>,
-    /// When the object's allowance is full again.
-    allowances: BTreeMap<Regarding, Instant>,
+    /// When the allowance of a controller for an object is full again.
+    allowances: BTreeMap<(Arc<str>, Regarding), Instant>,
 }
 
 impl Aggregator {
@@ -89,7 +100,7 @@ impl Aggregator {
             }
             self.series.remove(key);
         }
-        if self.allow(&key.regarding, now) {
+        if self.allow((Arc::clone(&key.controller), key.regarding.clone()), now) {
             Verdict::New
         } else {
             Verdict::TooMany
@@ -154,21 +165,21 @@ impl Aggregator {
         unsent.map(|series| series.sent + BETWEEN_UPDATES).min()
     }
 
-    fn allow(&mut self, regarding: &Regarding, now: Instant) -> bool {
+    fn allow(&mut self, of: (Arc<str>, Regarding), now: Instant) -> bool {
         if self.allowances.len() >= REMEMBERED {
             self.allowances.retain(|_, full_at| *full_at > now);
         }
         if self.allowances.len() >= REMEMBERED
-            && !self.allowances.contains_key(regarding)
+            && !self.allowances.contains_key(&of)
             && let Some(fullest) = self.allowances.iter().min_by_key(|(_, full_at)| **full_at)
         {
             let fullest = fullest.0.clone();
             self.allowances.remove(&fullest);
         }
-        let full_at = self.allowances.get(regarding).copied().unwrap_or(now).max(now);
+        let full_at = self.allowances.get(&of).copied().unwrap_or(now).max(now);
         let too_many = full_at.duration_since(now) > REFILL * (BURST - 1);
         if !too_many {
-            self.allowances.insert(regarding.clone(), full_at + REFILL);
+            self.allowances.insert(of, full_at + REFILL);
         }
         !too_many
     }
@@ -237,6 +248,11 @@ mod tests {
             }
         }
         assert_eq!(allowed, 25);
+        let other = SeriesKey {
+            controller: "another".into(),
+            ..key("x")
+        };
+        assert_eq!(aggregator.judge(&other, now, Timestamp::UNIX_EPOCH), Verdict::New);
         let later = now + REFILL;
         assert_eq!(
             aggregator.judge(&key("later"), later, Timestamp::UNIX_EPOCH),
@@ -261,7 +277,7 @@ mod tests {
                 uid: n.to_string().into(),
                 ..key("x").regarding
             };
-            assert!(aggregator.allow(&regarding, now));
+            assert!(aggregator.allow(("c".into(), regarding), now));
         }
         assert_eq!(aggregator.allowances.len(), REMEMBERED);
     }

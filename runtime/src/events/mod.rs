@@ -2,12 +2,14 @@
 //!
 //! Recording never waits and never fails a reconcile: an event is handed to a bounded queue, and what cannot be sent
 //! is dropped and counted. The same event again within six minutes becomes a series, as with client-go; an object
-//! that gets more than a burst of 25 different events is limited to one in five minutes.
+//! that gets more than a burst of 25 different events of one controller is limited to one in five minutes; events that
+//! differ in their notes only are combined from the eleventh within ten minutes on.
 
 mod aggregate;
 mod event;
 mod publisher;
 mod recorder;
+mod similar;
 mod wire;
 
 pub use event::{Event, EventType, Regarding};

@@ -5,8 +5,9 @@ use std::fmt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::aggregate::{Aggregator, Series, SeriesKey, Verdict};
+use super::aggregate::{Aggregator, COMBINED, Series, SeriesKey, Verdict};
 use super::recorder::Recorded;
+use super::similar::Similar;
 use super::wire;
 use crate::client::{ClientError, Origin, PatchType, Transport};
 use crate::env::Env;
@@ -19,6 +20,7 @@ pub struct Publisher {
     taken: mpsc::Receiver<Recorded>,
     metrics: Metrics,
     aggregator: Aggregator,
+    similar: Similar,
     /// The last failure that was logged, so that an outage is not logged per event.
     logged: Option<String>,
 }
@@ -40,6 +42,7 @@ impl Publisher {
             taken,
             metrics,
             aggregator: Aggregator::default(),
+            similar: Similar::default(),
             logged: None,
         }
     }
@@ -79,11 +82,15 @@ impl Publisher {
 
     async fn publish(&mut self, way: &Way, recorded: Recorded) {
         let Recorded {
-            event,
+            mut event,
             controller,
             needs_leader,
         } = recorded;
-        let key = SeriesKey::new(controller, &event);
+        let mut key = SeriesKey::new(controller, &event);
+        if self.similar.combines(&key, &event.note, Instant::now()) {
+            event.note.insert_str(0, COMBINED);
+            key = key.combined();
+        }
         let wall = way.env.now();
         match self.aggregator.judge(&key, Instant::now(), wall) {
             Verdict::Repeated => {}
