@@ -4,6 +4,16 @@ use serde_json::{Value, json};
 
 use crate::delta::Header;
 
+/// What becomes of the objects that an operator looks after when it is uninstalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftovers {
+    /// They stay, and so does what was made for them outside the cluster; only the operator's finalizers go.
+    Keep,
+    /// Objects of the kinds that the operator defines are deleted, and cleaned up as on any deletion. Those of kinds
+    /// that others define stay, as with [`Leftovers::Keep`].
+    Delete,
+}
+
 /// The patch that adds `add` (where given and missing) and removes what of `retired` is there; `None` when nothing is
 /// to be done. Never to be sent for an object that is being deleted: the server refuses new finalizers then.
 ///

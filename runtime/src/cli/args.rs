@@ -2,10 +2,12 @@
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::failure::is_label;
+use crate::health::MetricsAccess;
 
 /// A Kubernetes operator.
 #[derive(Debug, Parser)]
@@ -28,17 +30,51 @@ pub(crate) enum Command {
     /// Run against an API server inside this process, and show what happens
     #[cfg(feature = "dev")]
     Dev(Box<DevArgs>),
-    /// Print the CustomResourceDefinitions and the RBAC that the operator needs, as YAML
+    /// Print the CustomResourceDefinitions, the RBAC and the Deployment that the operator needs, as YAML
     Manifests(ManifestArgs),
+    /// Take the operator out of the cluster: clean up what is being deleted, remove finalizers, report what is stuck
+    Uninstall(Box<UninstallArgs>),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
+    /// Concurrent reconciles of a controller instead of what it declares, such as `app=8`; separated by commas
+    #[arg(long, value_name = "NAME=N", env = "OPERATOR_WORKERS", value_delimiter = ',', value_parser = workers)]
+    pub(crate) workers: Vec<Workers>,
+    /// The most objects that may be deleted within a minute [default: no limit]
+    #[arg(long, value_name = "N", env = "OPERATOR_DELETES_PER_MINUTE")]
+    pub(crate) deletes_per_minute: Option<u32>,
+    /// Where to serve /metrics: HOST:PORT, PORT or `off`
+    #[arg(long, value_name = "ADDR", env = "OPERATOR_METRICS", default_value = "8080")]
+    pub(crate) metrics: Endpoint,
+    /// Who may read /metrics: everybody, or whose token the API server lets `get` that path
+    #[arg(long, value_name = "WHO", env = "OPERATOR_METRICS_ACCESS", default_value = "open")]
+    pub(crate) metrics_access: Access,
+    /// Where to serve /healthz, /readyz and /statusz: HOST:PORT, PORT or `off`
+    #[arg(long, value_name = "ADDR", env = "OPERATOR_HEALTH", default_value = "8081")]
+    pub(crate) health: Endpoint,
+    /// How long running reconciles may take to finish after a request to stop
+    #[arg(long, value_name = "TIME", env = "OPERATOR_STOP_WITHIN", default_value = "30s", value_parser = duration)]
+    pub(crate) stop_within: Duration,
+    #[command(flatten)]
+    pub(crate) logs: LogArgs,
+}
+
+/// Which cluster, and what of it.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    /// YAML file with values for flags that are not given, nor by a variable: `metrics: 9090`, `workers: { app: 8 }`
+    #[arg(long, value_name = "FILE", env = super::file::VARIABLE)]
+    pub(crate) config: Option<PathBuf>,
     /// Kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, then the pod's ServiceAccount]
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig [default: its current one]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", env = "OPERATOR_CONTEXT")]
     pub(crate) context: Option<String>,
     /// Namespace of the operator itself, where its Lease lives [default: the pod's or the context's, else `default`]
     #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", value_parser = namespace)]
@@ -47,6 +83,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAMES", env = "OPERATOR_WATCH_NAMESPACES", value_delimiter = ',',
           value_parser = namespace_or_blank)]
     pub(crate) watch_namespaces: Vec<String>,
+    /// Requests per second to the API server, Leases apart [default: no limit; the server has its own]
+    #[arg(long, value_name = "N", env = "OPERATOR_CLIENT_RATE", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) client_rate: Option<u32>,
+}
+
+/// How replicas agree on who leads.
+#[derive(Debug, Args)]
+pub(crate) struct ElectionArgs {
     /// Whether replicas agree on one leader by a Lease
     #[arg(long, value_name = "BOOL", env = "OPERATOR_LEADER_ELECTION", default_value_t = true,
           num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
@@ -57,14 +101,51 @@ pub(crate) struct RunArgs {
     /// Name of this replica in the Lease [default: host name, process id and a random part]
     #[arg(long, value_name = "NAME", env = "POD_NAME")]
     pub(crate) identity: Option<String>,
-    /// Where to serve /metrics: HOST:PORT, PORT or `off`
-    #[arg(long, value_name = "ADDR", env = "OPERATOR_METRICS", default_value = "8080")]
-    pub(crate) metrics: Endpoint,
-    /// Where to serve /healthz, /readyz and /statusz: HOST:PORT, PORT or `off`
-    #[arg(long, value_name = "ADDR", env = "OPERATOR_HEALTH", default_value = "8081")]
-    pub(crate) health: Endpoint,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("leftovers").required(true))]
+pub(crate) struct UninstallArgs {
+    /// Leave all objects, and what was made for them; only the operator's finalizers go
+    #[arg(long, group = "leftovers")]
+    pub(crate) keep: bool,
+    /// Delete the objects of the kinds that the operator defines, and clean up as on any deletion
+    #[arg(long, group = "leftovers")]
+    pub(crate) delete: bool,
+    /// How long to wait for the Lease and for clean-ups
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub(crate) within: Duration,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
     #[command(flatten)]
     pub(crate) logs: LogArgs,
+}
+
+/// Who may read the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Access {
+    /// Everybody who reaches the address
+    Open,
+    /// Whose token the API server knows and lets `get` the path /metrics
+    Reviewed,
+}
+
+impl From<Access> for MetricsAccess {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::Open => Self::Open,
+            Access::Reviewed => Self::Reviewed,
+        }
+    }
+}
+
+/// Workers of one controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Workers {
+    pub(crate) controller: String,
+    pub(crate) count: usize,
 }
 
 #[derive(Debug, Args)]
@@ -107,6 +188,15 @@ pub(crate) struct ManifestArgs {
     #[arg(long, value_name = "NAMES", env = "OPERATOR_WATCH_NAMESPACES", value_delimiter = ',',
           value_parser = namespace_or_blank)]
     pub(crate) watch_namespaces: Vec<String>,
+    /// Print a Deployment of this image as well
+    #[arg(long, value_name = "IMAGE", env = "OPERATOR_IMAGE")]
+    pub(crate) image: Option<String>,
+    /// Replicas of the Deployment; one leads, the others wait
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "image")]
+    pub(crate) replicas: u32,
+    /// Grant what `run --metrics-access reviewed` asks the API server
+    #[arg(long, value_name = "WHO", env = "OPERATOR_METRICS_ACCESS", default_value = "open")]
+    pub(crate) metrics_access: Access,
 }
 
 #[derive(Debug, Args)]
@@ -158,6 +248,23 @@ fn lease_name(text: &str) -> Result<String, String> {
     )
 }
 
+/// `NAME=N`.
+fn workers(text: &str) -> Result<Workers, String> {
+    let parsed = text.split_once('=').and_then(|(controller, count)| {
+        let count = count.trim().parse().ok().filter(|count| *count > 0)?;
+        let controller = controller.trim().to_owned();
+        (!controller.is_empty()).then_some(Workers { controller, count })
+    });
+    parsed.ok_or_else(|| "write the controller's name and how many, such as `app=8`".to_owned())
+}
+
+/// A time such as `30s` or `1m 30s`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse::<jiff::SignedDuration>().ok();
+    let parsed = parsed.and_then(|duration| Duration::try_from(duration).ok());
+    parsed.ok_or_else(|| "write a time such as `30s`, `5m` or `1h 30m`".to_owned())
+}
+
 /// The names of a list; an empty variable in a Deployment is an empty list, and not one empty name.
 pub(crate) fn named(list: Vec<String>) -> Vec<String> {
     let trimmed = list.into_iter().map(|name| name.trim().to_owned());
@@ -206,7 +313,7 @@ mod tests {
 
     #[test]
     fn an_empty_list_of_namespaces_names_none() {
-        let listed = run("op --watch-namespaces= ").watch_namespaces;
+        let listed = run("op --watch-namespaces= ").cluster.watch_namespaces;
         assert_eq!(named(listed), Vec::<String>::new());
         assert_eq!(named(vec!["a".to_owned(), " b ".to_owned(), String::new()]), ["a", "b"]);
     }
@@ -224,25 +331,52 @@ mod tests {
             assert!(Cli::try_parse_from(line).is_err(), "{flags}");
         }
         let args = run("op --namespace ops --watch-namespaces a,,b --lease-name ops.example-1");
-        assert_eq!(args.namespace.as_deref(), Some("ops"));
-        assert_eq!(named(args.watch_namespaces), ["a", "b"]);
-        assert_eq!(args.lease_name.as_deref(), Some("ops.example-1"));
+        assert_eq!(args.cluster.namespace.as_deref(), Some("ops"));
+        assert_eq!(named(args.cluster.watch_namespaces), ["a", "b"]);
+        assert_eq!(args.election.lease_name.as_deref(), Some("ops.example-1"));
     }
 
     #[test]
     fn run_is_the_default_and_takes_the_same_flags() {
         for line in ["op --context a --metrics off", "op run --context a --metrics off"] {
             let args = run(line);
-            assert_eq!(args.context.as_deref(), Some("a"));
+            assert_eq!(args.cluster.context.as_deref(), Some("a"));
             assert_eq!(args.metrics, Endpoint(None));
         }
     }
 
     #[test]
     fn leader_election_is_on_unless_switched_off() {
-        assert!(run("op").leader_election);
-        assert!(run("op --leader-election").leader_election);
-        assert!(!run("op --leader-election=false").leader_election);
+        assert!(run("op").election.leader_election);
+        assert!(run("op --leader-election").election.leader_election);
+        assert!(!run("op --leader-election=false").election.leader_election);
+    }
+
+    #[test]
+    fn workers_are_a_name_and_a_number_and_times_have_units() {
+        let args = run("op --workers app=8,db=2 --stop-within 1m30s");
+        let workers: Vec<(&str, usize)> = args.workers.iter().map(|w| (&*w.controller, w.count)).collect();
+        assert_eq!(workers, [("app", 8), ("db", 2)]);
+        assert_eq!(args.stop_within, Duration::from_secs(90));
+        for wrong in [
+            "--workers app",
+            "--workers app=0",
+            "--workers =3",
+            "--stop-within 30",
+            "--stop-within -3s",
+        ] {
+            let line = std::iter::once("op").chain(wrong.split(' '));
+            assert!(Cli::try_parse_from(line).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_uninstall_must_say_what_becomes_of_the_objects() {
+        let parse = |line: &str| Cli::try_parse_from(line.split_whitespace());
+        let error = parse("op uninstall").expect_err("nothing is said").to_string();
+        assert!(error.contains("--keep") && error.contains("--delete"), "{error}");
+        assert!(parse("op uninstall --keep --delete").is_err());
+        assert!(parse("op uninstall --delete --within 10s").is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `run`: the operator against a real cluster.
 
-use super::args::{RunArgs, named};
+use super::args::{ElectionArgs, RunArgs, named};
 use super::connect::connect;
 use super::{Failure, Logs};
 use crate::env::Env;
@@ -12,23 +12,37 @@ const DEFAULT_FILTER: &str = "info,kube_client=off";
 /// Runs until a signal stops it or it cannot go on.
 pub(super) async fn run(manager: Manager, args: RunArgs) -> Result<(), Failure> {
     Logs::new(args.logs, DEFAULT_FILTER).start()?;
-    let client = connect(args.kubeconfig.as_deref(), args.context.as_deref()).await?;
+    let client = connect(args.cluster.kubeconfig.as_deref(), args.cluster.context.as_deref()).await?;
 
     let mut options = Options {
         metrics_addr: args.metrics.0,
+        metrics_access: args.metrics_access.into(),
         health_addr: args.health.0,
-        namespaces: named(args.watch_namespaces),
+        namespaces: named(args.cluster.watch_namespaces),
+        workers: args.workers.into_iter().map(|w| (w.controller, w.count)).collect(),
+        client_rate: args.cluster.client_rate,
+        deletes_per_minute: args.deletes_per_minute,
+        stop_within: args.stop_within,
         ..Options::default()
     };
-    if args.leader_election {
-        let namespace = args.namespace.unwrap_or_else(|| client.default_namespace().to_owned());
-        let lease = args.lease_name.unwrap_or_else(|| manager.name().to_owned());
-        let identity = args.identity.unwrap_or_else(identity);
-        options.leader_election = Some(LeaderElection::new(lease, namespace, identity));
-    }
+    options.leader_election = election(args.election, args.cluster.namespace, &manager, &client);
     let stop = Shutdown::new();
     tokio::spawn(stop_on_signals(stop.clone()));
     manager.run(client, options, stop).await.map_err(Failure::other)
+}
+
+/// The Lease that the flags mean, unless they mean none.
+pub(super) fn election(
+    args: ElectionArgs,
+    namespace: Option<String>,
+    manager: &Manager,
+    client: &kube::Client,
+) -> Option<LeaderElection> {
+    args.leader_election.then(|| {
+        let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_owned());
+        let lease = args.lease_name.unwrap_or_else(|| manager.name().to_owned());
+        LeaderElection::new(lease, namespace, args.identity.unwrap_or_else(identity))
+    })
 }
 
 /// Triggers `stop` at the first signal; ends the process at the second.

@@ -1,5 +1,6 @@
 //! What a manager gives its controllers, and what it gets back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -10,6 +11,7 @@ use crate::client::Transport;
 use crate::diagnostics::Observer;
 use crate::env::Env;
 use crate::events::Recorder;
+use crate::finalizer::Leftovers;
 use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::pause::PausedKinds;
@@ -34,6 +36,10 @@ pub(crate) struct Services {
     pub(crate) catch_ups: CatchUps,
     /// Kinds that are not reconciled for now.
     pub(crate) paused: PausedKinds,
+    /// Workers of controllers, by name, instead of what they declare.
+    pub(crate) workers: BTreeMap<String, usize>,
+    /// Set while the operator is taken out of the cluster.
+    pub(crate) leaving: Option<Leftovers>,
 }
 
 /// A controller whose watches are registered and that has not begun.

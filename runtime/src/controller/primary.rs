@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::cache::{Cached, Lookup, Reader, Unknown};
-use crate::client::{ClientError, Origin, PatchType, Transport};
+use crate::client::{ClientError, Origin, PatchType, Preconditions, Transport};
 use crate::declaration::Declared;
 use crate::delta::Header;
 use crate::diagnostics::{Base, WriteOutcome, WriteRecord};
 use crate::error::Result;
-use crate::finalizer;
+use crate::finalizer::{self, Leftovers};
 use crate::key::ObjectKey;
 
 /// How often a finalizer patch is made anew because the object moved, before the key backs off.
@@ -63,6 +63,47 @@ impl Primaries {
         let plan = |header: &Header| finalizer::remove(header, |name| self.is_ours(name));
         self.patch(origin, object, plan, writes).await?;
         Ok(())
+    }
+
+    /// Lets go of an object that is not being deleted, since the operator is uninstalled.
+    pub(super) async fn leave(
+        &self,
+        leftovers: Leftovers,
+        origin: &Origin,
+        object: Cached,
+        writes: &mut Vec<WriteRecord>,
+    ) -> Result<()> {
+        // What others define is not the operator's to delete.
+        if leftovers == Leftovers::Keep || self.declared.crd.is_none() {
+            return self.remove_finalizers(origin, object, writes).await;
+        }
+        let key = object.key().clone();
+        let preconditions = Preconditions {
+            uid: Some(object.header().uid.to_string()),
+            ..Preconditions::default()
+        };
+        let sent = self
+            .transport
+            .delete(origin, &self.declared.primary, &key, preconditions)
+            .await;
+        let outcome = match &sent {
+            Ok(_) => WriteOutcome::Sent {
+                uid: Some(Arc::clone(&object.header().uid)),
+                version: None,
+            },
+            Err(error) => WriteOutcome::Failed {
+                message: error.to_string(),
+            },
+        };
+        writes.push(WriteRecord {
+            verb: "delete",
+            ..self.record(&key, outcome)
+        });
+        match sent {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_found() => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether the object waits for us before it goes.

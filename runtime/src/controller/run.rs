@@ -24,6 +24,7 @@ use crate::declaration::{CleanupFn, Declared, OwnEvents, StartFn};
 use crate::diagnostics::{History, Observer, Outcome, Phase, Reason, Reasons, Report, WriteRecord};
 use crate::error::{Error, Result};
 use crate::events::{Event, EventType, Regarding};
+use crate::finalizer::Leftovers;
 use crate::key::ObjectKey;
 use crate::metrics::ControllerMetrics;
 use crate::object::Object;
@@ -49,6 +50,8 @@ pub(crate) struct Core<C: Reconciler<Primary: Object> + 'static> {
     pub(super) reconciler: Arc<C>,
     cleanup: Option<CleanupFn<C>>,
     primaries: Primaries,
+    /// Set while the operator is taken out of the cluster.
+    leaving: Option<Leftovers>,
     shared: Shared,
     echoes: Arc<Echoes>,
     loops: Arc<HotLoops>,
@@ -77,7 +80,11 @@ struct Ran {
 
 impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
     pub(super) fn new(controller: Controller<C>, services: &Services) -> Self {
-        let declared = Arc::new(controller.declaration.declared().clone());
+        let mut declared = controller.declaration.declared().clone();
+        if let Some(workers) = services.workers.get(&declared.name) {
+            declared.workers = *workers;
+        }
+        let declared = Arc::new(declared);
         let name: Arc<str> = Arc::from(&*declared.name);
         let metrics = services.metrics.controller(&name, declared.workers);
         let queue = WorkQueue::new(queue_config(&declared, services, &metrics));
@@ -110,6 +117,7 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
         let loops = Arc::new(HotLoops::default());
         super::status::publish(&declared, &queue, &sources, &history, &loops, services);
         Self {
+            leaving: services.leaving,
             primaries: Primaries {
                 declared: Arc::clone(&declared),
                 reader,
@@ -176,7 +184,8 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
         let (phase, result) = match self.primaries.find(origin, key).await {
             Ok(Some(object)) => {
                 uid = Some(Arc::clone(&object.header().uid));
-                let paused = pause::is_paused(&object);
+                // Who is let go of is not held back any more.
+                let paused = pause::is_paused(&object) && self.leaving != Some(Leftovers::Keep);
                 if let Err(error) = self.pausing.show(origin, &object, paused, &mut writes).await {
                     (Phase::Paused, Err(Failure::Error(error.into())))
                 } else if paused {
@@ -204,6 +213,11 @@ impl<C: Reconciler<Primary: Object> + 'static> Core<C> {
         origin: &Origin,
         writes: &mut Vec<WriteRecord>,
     ) -> (Phase, Result<Action, Failure>) {
+        if let Some(leftovers) = self.leaving {
+            let left = self.primaries.leave(leftovers, origin, object, writes).await;
+            let result = left.map(|()| Action::await_change()).map_err(Failure::Error);
+            return (Phase::Idle, result);
+        }
         let object = match self.primaries.ensure_finalizers(origin, object, writes).await {
             Ok(Some(object)) => object,
             // It went, or began to go, since the cache saw it: its event wakes the key.

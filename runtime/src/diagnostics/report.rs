@@ -59,7 +59,7 @@ pub enum Phase {
     Cleanup,
     /// `Reconciler::gone`.
     Gone,
-    /// None: the object is being deleted and does not carry our finalizer.
+    /// None: the object is being deleted and does not carry our finalizer, or the operator is being uninstalled.
     Idle,
     /// None: the object carries the annotation that pauses it.
     Paused,

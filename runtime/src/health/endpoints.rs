@@ -3,14 +3,17 @@
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
+use super::access::{Reviewer, guard};
 use super::state::Health;
 use crate::metrics::Metrics;
 
-/// `/healthz` (also `/livez`), `/readyz` and `/statusz` where `health` is given, `/metrics` where `metrics` is.
-pub fn router(health: Option<Health>, metrics: Option<Metrics>) -> Router {
+/// `/healthz` (also `/livez`), `/readyz` and `/statusz` where `health` is given, `/metrics` where `metrics` is: for those
+/// only whom the reviewer lets pass, where there is one.
+pub fn router(health: Option<Health>, metrics: Option<(Metrics, Option<Reviewer>)>) -> Router {
     let mut router = Router::new();
     if let Some(health) = health {
         let probes = Router::new()
@@ -21,8 +24,12 @@ pub fn router(health: Option<Health>, metrics: Option<Metrics>) -> Router {
             .with_state(health);
         router = router.merge(probes);
     }
-    if let Some(metrics) = metrics {
-        router = router.merge(Router::new().route("/metrics", get(scrape)).with_state(metrics));
+    if let Some((metrics, reviewer)) = metrics {
+        let mut guarded = Router::new().route("/metrics", get(scrape)).with_state(metrics);
+        if let Some(reviewer) = reviewer {
+            guarded = guarded.layer(from_fn_with_state(reviewer, guard));
+        }
+        router = router.merge(guarded);
     }
     router
 }

@@ -135,6 +135,21 @@ impl Manager {
         Ok(())
     }
 
+    /// Finds workers that are set for a controller that there is not.
+    fn check_workers(&self, options: &Options) -> Result<(), ManagerError> {
+        let names: BTreeSet<&str> = self.declarations().iter().map(|declared| &*declared.name).collect();
+        match options.workers.keys().find(|name| !names.contains(&***name)) {
+            None => Ok(()),
+            Some(name) => {
+                let names: Vec<&str> = names.into_iter().collect();
+                Err(ManagerError::Options(format!(
+                    "there is no controller `{name}` to give workers to: controllers are {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
     /// Runs until `stop` is triggered, then drains. See the module's documentation for the order.
     ///
     /// # Errors
@@ -147,6 +162,7 @@ impl Manager {
     /// instead.
     pub async fn run(self, client: kube::Client, options: Options, stop: Shutdown) -> Result<(), ManagerError> {
         self.check()?;
+        self.check_workers(&options)?;
         super::run::run(self, client, options, stop).await
     }
 }

@@ -1,6 +1,7 @@
 //! The HTTP servers of a manager.
 
-use crate::health::{self, Health, Server, router};
+use crate::client::Transport;
+use crate::health::{self, Health, MetricsAccess, Reviewer, Server, router};
 use crate::metrics::Metrics;
 
 use super::error::ManagerError;
@@ -11,8 +12,15 @@ use super::options::Options;
 /// # Errors
 ///
 /// An address that cannot be had.
-pub(super) async fn listen(options: &Options, health: &Health, metrics: &Metrics) -> Result<Vec<Server>, ManagerError> {
-    let (health, metrics) = (health.clone(), metrics.clone());
+pub(super) async fn listen(
+    options: &Options,
+    health: &Health,
+    metrics: &Metrics,
+    transport: &Transport,
+) -> Result<Vec<Server>, ManagerError> {
+    let health = health.clone();
+    let reviewer = (options.metrics_access == MetricsAccess::Reviewed).then(|| Reviewer::new(transport.clone()));
+    let metrics = (metrics.clone(), reviewer);
     let mut servers = Vec::new();
     if options.metrics_addr == options.health_addr
         && let Some(addr) = options.metrics_addr.filter(|addr| addr.port() != 0)

@@ -19,11 +19,15 @@ mod options;
 mod publish;
 mod run;
 mod runnable;
+mod uninstall;
 
 pub use builder::Manager;
 pub use error::ManagerError;
 pub use options::Options;
 pub use runnable::{RunContext, Runnable};
+pub use uninstall::{Stuck, Uninstall, Uninstalled};
 
+pub use crate::finalizer::Leftovers;
+pub use crate::health::MetricsAccess;
 pub use crate::leader::LeaderElection;
 pub use crate::shutdown::Shutdown;

@@ -1,9 +1,12 @@
 //! How a manager runs in one process: what differs between deployments, not between programs.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::error::ManagerError;
+use crate::finalizer::Leftovers;
+use crate::health::MetricsAccess;
 use crate::leader::LeaderElection;
 
 /// What a deployment chooses. The command line fills it in; tests set fields.
@@ -23,6 +26,15 @@ pub struct Options {
     pub deletes_per_minute: Option<u32>,
     /// How long running reconciles may take to finish after a request to stop. Default: 30 s.
     pub stop_within: Duration,
+    /// Concurrent reconciles of controllers, by their names, instead of what they declare. Default: as declared.
+    pub workers: BTreeMap<String, usize>,
+    /// Requests per second to the API server, Leases apart; as many again may be made at once after a quiet time.
+    /// Default: no limit, since the server has its own (priority and fairness).
+    pub client_rate: Option<u32>,
+    /// Who may read `/metrics`. Default: everybody who reaches the address.
+    pub metrics_access: MetricsAccess,
+    /// Set while the operator is taken out of the cluster.
+    pub(crate) leaving: Option<Leftovers>,
 }
 
 impl Default for Options {
@@ -34,6 +46,10 @@ impl Default for Options {
             namespaces: Vec::new(),
             deletes_per_minute: None,
             stop_within: Duration::from_secs(30),
+            workers: BTreeMap::new(),
+            client_rate: None,
+            metrics_access: MetricsAccess::Open,
+            leaving: None,
         }
     }
 }
@@ -45,6 +61,11 @@ impl Options {
     ///
     /// [`ManagerError::Options`] with what to change.
     pub fn check(&self) -> Result<(), ManagerError> {
+        if let Some((name, _)) = self.workers.iter().find(|(_, workers)| **workers == 0) {
+            return Err(ManagerError::Options(format!(
+                "controller `{name}` needs at least 1 worker"
+            )));
+        }
         let checked = self.leader_election.as_ref().map_or(Ok(()), LeaderElection::check);
         checked.map_err(|wrong| ManagerError::Options(wrong.to_owned()))
     }

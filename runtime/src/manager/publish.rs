@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cache::Informers;
 use crate::client::{DeleteCap, RequestRecord, WriteFence};
+use crate::env::Env;
 use crate::health::Health;
 use crate::kind::Kind;
 use crate::metrics::{Metrics, Sample};
@@ -26,12 +28,12 @@ impl crate::client::Recorder for CountRequests {
 }
 
 /// Shows how the watches are doing.
-pub(super) fn informers(informers: &Informers, metrics: &Metrics, health: &Health) {
+pub(super) fn informers(informers: &Informers, metrics: &Metrics, health: &Health, env: &Env) {
     let shown = informers.clone();
     health.section("watches", move || shown.status().iter().map(watch).collect());
-    let scraped = informers.clone();
+    let (scraped, env) = (informers.clone(), env.clone());
     metrics.source(move |add: &mut dyn FnMut(Sample)| {
-        for (kind, sums) in by_kind(&scraped.status()) {
+        for (kind, sums) in by_kind(&scraped.status(), env.now()) {
             let labels = || {
                 vec![
                     ("group", kind.group().to_owned()),
@@ -56,6 +58,12 @@ pub(super) fn informers(informers: &Informers, metrics: &Metrics, health: &Healt
                 "1 where all watches of the kind have been listed",
                 labels(),
                 f64::from(u8::from(sums.synced)),
+            ));
+            add(Sample::gauge(
+                "kubewright_watch_staleness_seconds",
+                "For how long the worst watch of the kind has been broken; 0 where all are well",
+                labels(),
+                sums.stale,
             ));
             add(Sample::counter(
                 "kubewright_watch_restarts",
@@ -109,24 +117,29 @@ struct Sums {
     objects: f64,
     bytes: f64,
     synced: bool,
+    stale: f64,
     restarts: u64,
     errors: u64,
 }
 
 #[allow(clippy::cast_precision_loss, reason = "below 2^53 in any memory")]
-fn by_kind(watches: &[WatchStatus]) -> BTreeMap<Kind, Sums> {
+fn by_kind(watches: &[WatchStatus], now: Timestamp) -> BTreeMap<Kind, Sums> {
     let mut kinds: BTreeMap<Kind, Sums> = BTreeMap::new();
     for watch in watches {
         let sums = kinds.entry(watch.kind.clone()).or_insert(Sums {
             objects: 0.0,
             bytes: 0.0,
             synced: true,
+            stale: 0.0,
             restarts: 0,
             errors: 0,
         });
         sums.objects += watch.objects as f64;
         sums.bytes += watch.bytes as f64;
         sums.synced &= watch.synced;
+        if !watch.healthy {
+            sums.stale = sums.stale.max(now.duration_since(watch.since).as_secs_f64());
+        }
         sums.restarts += watch.restarts;
         sums.errors += watch.errors;
     }

@@ -100,9 +100,9 @@ impl Life {
             observers,
             ..
         } = manager;
-        let servers = listen(&options, &health, &metrics).await?;
         let mut transport = Transport::builder(client, env.clone())
             .operator(&operator, &version)
+            .rate(options.client_rate)
             .recorder(publish::request_counter(&metrics, "kubernetes"));
         if let Some(most) = options.deletes_per_minute {
             let cap = DeleteCap::new(most);
@@ -110,12 +110,13 @@ impl Life {
             transport = transport.deletes(cap);
         }
         let transport = transport.build();
+        let servers = listen(&options, &health, &metrics, &transport).await?;
         let managers: Vec<String> = controllers
             .iter()
             .filter_map(|controller| controller.declared().field_manager.clone())
             .collect();
         let informers = Informers::new(transport.clone(), env.clone(), KeepManagers::of(&operator, &managers));
-        publish::informers(&informers, &metrics, &health);
+        publish::informers(&informers, &metrics, &health, &env);
         let (recorder, publisher) = Recorder::pair(operator.clone(), metrics.clone());
         let mut services = Services {
             operator,
@@ -129,6 +130,8 @@ impl Life {
             namespaces: options.namespaces.clone(),
             catch_ups: CatchUps::default(),
             paused: PausedKinds::default(),
+            workers: options.workers.clone(),
+            leaving: options.leaving,
         };
         let mut behind_fence = transport;
         let elector = options.leader_election.as_ref().map(|election| {

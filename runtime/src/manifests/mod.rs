@@ -5,6 +5,7 @@
 //! [`Declared`]. The order of objects, rules and fields is stable, so that generated
 //! files can be checked in and compared.
 
+mod deployment;
 mod rights;
 mod roles;
 mod yaml;
@@ -14,6 +15,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::declaration::Declared;
+use crate::health::MetricsAccess;
+
+use deployment::Workload;
+use roles::Names;
 
 pub use yaml::{YamlError, documents};
 
@@ -25,6 +30,8 @@ pub struct Manifests {
     namespace: String,
     watched: Vec<String>,
     declared: Vec<Declared>,
+    access: MetricsAccess,
+    workload: Option<(String, u32)>,
 }
 
 impl Manifests {
@@ -41,7 +48,24 @@ impl Manifests {
             namespace: namespace.into(),
             watched: Vec::new(),
             declared: declared.into_iter().collect(),
+            access: MetricsAccess::Open,
+            workload: None,
         }
+    }
+
+    /// Grants what the operator asks the API server before it shows its metrics, and adds a ClusterRole
+    /// `<operator>-metrics-reader` for those who scrape. Default: everybody may read them.
+    #[must_use]
+    pub fn metrics_access(mut self, access: MetricsAccess) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Adds a Deployment that runs `image`. Default: none.
+    #[must_use]
+    pub fn deployment(mut self, image: impl Into<String>, replicas: u32) -> Self {
+        self.workload = Some((image.into(), replicas));
+        self
     }
 
     /// Restricts the rights on namespaced kinds to these namespaces: a Role in each instead of a ClusterRole.
@@ -76,14 +100,36 @@ impl Manifests {
     /// election in the operator's own namespace.
     #[must_use]
     pub fn rbac(&self) -> Vec<Value> {
-        roles::objects(&self.operator, &self.namespace, &self.watched, &self.declared)
+        let mut objects = roles::objects(&self.operator, &self.namespace, &self.watched, &self.declared);
+        if self.access == MetricsAccess::Reviewed {
+            objects.extend(roles::of_metrics(&self.operator, &self.namespace));
+        }
+        objects
     }
 
-    /// Everything, in the order in which it can be applied: definitions, then the ServiceAccount, then its rights.
+    /// The Deployment, where one was asked for.
+    #[must_use]
+    pub fn workload(&self) -> Option<Value> {
+        let (image, replicas) = self.workload.clone()?;
+        let names = Names {
+            operator: &self.operator,
+            namespace: &self.namespace,
+        };
+        let workload = Workload {
+            image,
+            replicas,
+            reviewed: self.access == MetricsAccess::Reviewed,
+        };
+        Some(deployment::object(&names, &self.watched, &workload))
+    }
+
+    /// Everything, in the order in which it can be applied: definitions, then the ServiceAccount, then its rights, then
+    /// the Deployment.
     #[must_use]
     pub fn objects(&self) -> Vec<Value> {
         let mut objects = self.crds();
         objects.extend(self.rbac());
+        objects.extend(self.workload());
         objects
     }
 

@@ -40,6 +40,32 @@ pub(super) fn objects(operator: &str, namespace: &str, watched: &[String], decla
     objects
 }
 
+/// What asking the API server who may read the metrics needs, and what those need who read them.
+pub(super) fn of_metrics(operator: &str, namespace: &str) -> Vec<Value> {
+    let names = Names { operator, namespace };
+    let review = format!("{operator}-metrics-access");
+    let rules = [
+        PolicyRule::new("authentication.k8s.io", ["tokenreviews"], ["create"]),
+        PolicyRule::new("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+    ];
+    vec![
+        json!({ "apiVersion": RBAC, "kind": "ClusterRole", "metadata": names.meta(&review, None), "rules": rules }),
+        json!({
+            "apiVersion": RBAC,
+            "kind": "ClusterRoleBinding",
+            "metadata": names.meta(&review, None),
+            "roleRef": { "apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": review },
+            "subjects": names.subjects(),
+        }),
+        json!({
+            "apiVersion": RBAC,
+            "kind": "ClusterRole",
+            "metadata": names.meta(&format!("{operator}-metrics-reader"), None),
+            "rules": [{ "nonResourceURLs": ["/metrics"], "verbs": ["get"] }],
+        }),
+    ]
+}
+
 /// Leader election: any Lease may be created (RBAC cannot restrict a create by name), only our own read and renewed.
 fn leader_election(operator: &str) -> [PolicyRule; 2] {
     let rule = |names: &[&str], verbs: &[&str]| PolicyRule {
@@ -67,13 +93,14 @@ fn events() -> PolicyRule {
     PolicyRule::new("events.k8s.io", ["events"], ["create", "patch"])
 }
 
-struct Names<'a> {
-    operator: &'a str,
-    namespace: &'a str,
+/// Who it is about.
+pub(super) struct Names<'a> {
+    pub(super) operator: &'a str,
+    pub(super) namespace: &'a str,
 }
 
 impl Names<'_> {
-    fn meta(&self, name: &str, namespace: Option<&str>) -> Value {
+    pub(super) fn meta(&self, name: &str, namespace: Option<&str>) -> Value {
         let mut meta = json!({
             "name": name,
             "labels": {

@@ -126,6 +126,44 @@ fn with_namespaces_only_cluster_scoped_kinds_keep_a_cluster_role() {
 }
 
 #[test]
+fn a_deployment_is_restricted_probed_and_told_what_to_watch() {
+    let manifests = Manifests::new("op", "ops", [declared::<OfDeployments>()])
+        .namespaces(["a".to_owned(), "b".to_owned()])
+        .metrics_access(crate::health::MetricsAccess::Reviewed)
+        .deployment("registry.example/op:1", 2);
+    let objects = manifests.objects();
+    let deployment = objects.last().expect("it comes last");
+    assert_eq!(
+        (&deployment["kind"], &deployment["metadata"]["namespace"]),
+        (&json!("Deployment"), &json!("ops"))
+    );
+    assert_eq!(deployment["spec"]["replicas"], 2);
+    let pod = &deployment["spec"]["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], "op");
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    let container = &pod["containers"][0];
+    assert_eq!(container["image"], "registry.example/op:1");
+    assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
+    let env = container["env"].as_array().expect("variables");
+    assert!(
+        env.contains(&json!({ "name": "OPERATOR_WATCH_NAMESPACES", "value": "a,b" })),
+        "{env:?}"
+    );
+    assert!(
+        env.contains(&json!({ "name": "OPERATOR_METRICS_ACCESS", "value": "reviewed" })),
+        "{env:?}"
+    );
+    let reader = find(&objects, "ClusterRole", "op-metrics-reader");
+    assert_eq!(
+        reader["rules"],
+        json!([{ "nonResourceURLs": ["/metrics"], "verbs": ["get"] }])
+    );
+    find(&objects, "ClusterRoleBinding", "op-metrics-access");
+    let without = Manifests::new("op", "ops", [declared::<OfDeployments>()]).objects();
+    assert!(without.iter().all(|object| object["kind"] != "Deployment"));
+}
+
+#[test]
 fn the_same_declarations_give_the_same_text() {
     let of = |declared: Vec<Declared>| Manifests::new("op", "ops", declared).to_yaml().expect("plain values");
     let one = of(vec![declared::<OfDeployments>(), declared::<OfNamespaces>()]);

@@ -14,7 +14,11 @@
 //! | `kubewright_applies_skipped_total` | controller |
 //! | `kubewright_fence_refusals_total`, `kubewright_fence_abandoned_total` | – |
 //! | `kubewright_events_total` | result |
-//! | `kubewright_cache_objects`, `kubewright_cache_bytes`, `kubewright_watch_synced`, `kubewright_watch_restarts_total` | group, version, kind |
+//! | `kubewright_workqueue_delayed` | name, controller |
+//! | `kubewright_cache_objects`, `kubewright_cache_bytes`, `kubewright_watch_synced`, `kubewright_watch_staleness_seconds`, `kubewright_watch_restarts_total`, `kubewright_watch_errors_total` | group, version, kind |
+
+//!
+//! No label names an object: the number of series follows from the declarations, the kinds and the status codes.
 
 mod controller;
 mod registry;

@@ -8,14 +8,14 @@ use super::config::RateLimit;
 
 /// Lets `burst` pass at once and one more every interval.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     interval: Duration,
     tolerance: Duration,
     full_at: Option<Instant>,
 }
 
 impl Bucket {
-    pub(super) fn new(limit: RateLimit) -> Self {
+    pub(crate) fn new(limit: RateLimit) -> Self {
         let interval = Duration::from_secs(1) / limit.per_second.max(1);
         Self {
             interval,
@@ -25,13 +25,13 @@ impl Bucket {
     }
 
     /// When the next token is there; `now` or earlier if one is there already.
-    pub(super) fn ready_at(&self, now: Instant) -> Instant {
+    pub(crate) fn ready_at(&self, now: Instant) -> Instant {
         let full_at = self.full_at.unwrap_or(now).max(now);
         full_at.checked_sub(self.tolerance).map_or(now, |at| at.max(now))
     }
 
     /// Takes a token; call only when [`ready_at`](Self::ready_at) is not in the future.
-    pub(super) fn take(&mut self, now: Instant) {
+    pub(crate) fn take(&mut self, now: Instant) {
         self.full_at = Some(self.full_at.unwrap_or(now).max(now) + self.interval);
     }
 }

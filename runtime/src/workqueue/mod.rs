@@ -22,6 +22,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bucket::Bucket;
 pub use config::{Class, Config, Group, Hooks, RateLimit};
 pub use queue::{Item, Meanwhile, Next, Stats, WorkQueue};
 

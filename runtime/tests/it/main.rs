@@ -26,4 +26,8 @@ mod invariants;
 mod leader_handover;
 mod leader_schedules;
 mod leader_warm;
+mod ops_conditions;
+mod ops_metrics;
+mod ops_observability;
+mod ops_uninstall;
 mod support;

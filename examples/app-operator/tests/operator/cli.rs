@@ -173,3 +173,134 @@ fn manifests_are_the_same_each_time_and_can_be_applied() {
         ]
     );
 }
+
+#[test]
+fn a_configuration_file_that_sets_what_there_is_not_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("config.yaml");
+    fs::write(&path, "metric: 9090\n").expect("written");
+    let error = error(&operator(&["run", "--config", &path.display().to_string()]));
+    assert!(
+        error.contains("config.yaml") && error.contains("`metric` is no setting") && error.contains("metrics"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_deployment_is_printed_with_the_image_that_is_given() {
+    let output = operator(&["manifests", "--image", "registry.example/app:1", "--replicas", "2"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let objects = kubewright::manifests::documents(&text).expect("valid YAML");
+    let last = objects.last().expect("objects");
+    assert_eq!(last["kind"], "Deployment");
+    assert_eq!(last["spec"]["replicas"], 2);
+    let container = &last["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["image"], "registry.example/app:1");
+}
+
+#[test]
+fn an_uninstall_that_does_not_say_what_becomes_of_the_objects_is_refused_with_code_2() {
+    let output = operator(&["uninstall"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("--keep") && text.contains("--delete"), "{text}");
+}
+
+/// The embedded server on a socket; the definition of Apps is installed, and one App carries a finalizer.
+mod uninstall {
+    use super::*;
+    use kubewright::dev::apiserver::server::{ApiServer, Tls};
+    use kubewright::dev::{Installer, connect};
+    use tokio::net::TcpListener;
+    use tokio::runtime::Runtime;
+
+    struct Served {
+        runtime: Runtime,
+        folder: tempfile::TempDir,
+        installer: Installer,
+    }
+
+    fn served() -> Served {
+        let runtime = Runtime::new().expect("a runtime");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let server = ApiServer::builder().build();
+        let tls = Tls::self_signed(&["127.0.0.1"]).expect("a certificate");
+        fs::write(folder.path().join("ca.pem"), tls.certificate()).expect("written");
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let token = server.admin_token();
+        let kubeconfig = format!(
+            "apiVersion: v1
+kind: Config
+clusters: [{{ name: a, cluster: {{ server: 'https://{address}', certificate-authority: ca.pem }} }}]
+users: [{{ name: a, user: {{ token: {token} }} }}]
+contexts: [{{ name: a, context: {{ cluster: a, user: a, namespace: default }} }}]
+current-context: a
+"
+        );
+        fs::write(folder.path().join("kubeconfig"), kubeconfig).expect("written");
+        let installer = Installer::new(server.clone(), connect(&server, &token, "default"), "test");
+        runtime.spawn(async move { server.serve(listener, tls, std::future::pending()).await });
+        let served = Served {
+            runtime,
+            folder,
+            installer,
+        };
+        let manifests = operator(&["manifests"]);
+        served.apply(&String::from_utf8_lossy(&manifests.stdout));
+        served
+    }
+
+    impl Served {
+        fn apply(&self, yaml: &str) {
+            let applied = self.runtime.block_on(self.installer.yaml("test", yaml));
+            applied.expect("the server takes it");
+        }
+
+        fn uninstall(&self, flags: &[&str]) -> Output {
+            let kubeconfig = self.folder.path().join("kubeconfig").display().to_string();
+            let flags = [&["uninstall", "--kubeconfig", &kubeconfig], flags].concat();
+            operator(&flags)
+        }
+    }
+
+    fn app(finalizers: &str) -> String {
+        format!(
+            "apiVersion: demo.dev/v1
+kind: App
+metadata: {{ name: a, namespace: default, finalizers: [{finalizers}] }}
+spec: {{ image: nginx }}
+"
+        )
+    }
+
+    #[test]
+    fn objects_that_are_let_go_are_counted_and_the_next_step_is_told() {
+        let served = served();
+        served.apply(&app("demo.dev/drain"));
+        let output = served.uninstall(&["--keep"]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(text.contains("app-operator: 1 object let go"), "{text}");
+        assert!(text.contains("manifests"), "{text}");
+        let again = served.uninstall(&["--keep"]);
+        assert!(String::from_utf8_lossy(&again.stdout).contains("0 objects"));
+    }
+
+    #[test]
+    fn what_is_stuck_is_listed_with_its_reason_and_ends_with_code_1() {
+        let served = served();
+        served.apply(&app("demo.dev/drain, others.dev/wait"));
+        let output = served.uninstall(&["--delete", "--within", "3s"]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            text.contains("stuck: App default/a: waits for finalizers of others: others.dev/wait"),
+            "{text}"
+        );
+        assert!(error(&output).contains("1 object is stuck"));
+    }
+}

@@ -1,10 +1,11 @@
-//! The tower layers that every request passes, outermost first: user agent, retry, the cap on deletions, recording, fence,
-//! overlay, faults.
+//! The tower layers that every request passes, outermost first: user agent, retry, the cap on deletions, recording, rate,
+//! fence, overlay, faults.
 
 mod deletes;
 mod fault;
 mod fence;
 mod overlay;
+mod rate;
 mod record;
 mod retry;
 
@@ -52,6 +53,7 @@ pub struct Builder {
     faults: Option<Arc<dyn FaultHook>>,
     fence: Option<WriteFence>,
     deletes: Option<DeleteCap>,
+    rate: Option<u32>,
     timeout: Duration,
 }
 
@@ -66,6 +68,7 @@ impl Builder {
             faults: None,
             fence: None,
             deletes: None,
+            rate: None,
             timeout: Duration::from_secs(30),
         }
     }
@@ -112,6 +115,12 @@ impl Builder {
         self
     }
 
+    /// Sends at most so many requests per second in the long run, Leases apart. Default: no limit.
+    pub fn rate(mut self, per_second: Option<u32>) -> Self {
+        self.rate = per_second;
+        self
+    }
+
     /// Puts the layers over the client.
     #[must_use]
     pub fn build(self) -> Transport {
@@ -131,6 +140,10 @@ impl Builder {
         };
         let service = LayeredService::new(overlay::Feed::new(self.overlay.clone(), service));
         let service = LayeredService::new(fence::Fenced::new(service));
+        let service = match self.rate {
+            Some(per_second) => LayeredService::new(rate::Rated::new(per_second, service)),
+            None => service,
+        };
         let service = if self.recorders.is_empty() {
             service
         } else {
