@@ -116,9 +116,8 @@ impl Manager {
             return Ok(Uninstalled::default());
         }
         let ended = Shutdown::new();
-        let running = Box::pin(super::run::run(self, client, options, ended.clone()));
+        let mut running = Box::pin(super::run::run(self, client, options, ended.clone()));
         let watching = watch(&survey, &stop, uninstall.within);
-        let mut running = running;
         let left = tokio::select! {
             biased;
             early = &mut running => {

@@ -64,6 +64,20 @@ fn a_kubeconfig_that_is_no_yaml_is_named() {
 }
 
 #[test]
+fn a_proxy_that_this_build_cannot_use_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = kubeconfig(folder.path(), "https://127.0.0.1:1");
+    let text = fs::read_to_string(&path).expect("just written");
+    let text = text.replace("server:", "proxy-url: 'http://127.0.0.1:2', server:");
+    fs::write(&path, text).expect("written");
+    let error = error(&operator(&["--kubeconfig", &path]));
+    assert!(
+        error.contains("http://127.0.0.1:2") && error.contains("proxy"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_context_that_the_kubeconfig_does_not_hold_is_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = kubeconfig(folder.path(), "https://127.0.0.1:1");
