@@ -90,6 +90,7 @@ impl Primaries {
             Ok(_) => WriteOutcome::Sent {
                 uid: Some(Arc::clone(&object.header().uid)),
                 version: None,
+                based_on: Base::Unknown,
             },
             Err(error) => WriteOutcome::Failed {
                 message: error.to_string(),
