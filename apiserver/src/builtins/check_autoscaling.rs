@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::checks::At;
 use super::checks::Check::{self, AtLeast, Below, OneOf, With};
+use super::names;
 use crate::error::Cause;
 use crate::schema::quantity::Quantity;
 
@@ -52,9 +53,13 @@ fn most_replicas(at: &At<'_>, causes: &mut Vec<Cause>) {
 
 fn target(at: &At<'_>, causes: &mut Vec<Cause>) {
     for field in ["scaleTargetRef.kind", "scaleTargetRef.name"] {
-        if at.text(field).is_empty() {
+        let value = at.text(field);
+        if value.is_empty() {
             causes.push(Cause::required(at.field(field), ""));
         }
+        let faults = names::path_segment(value, false);
+        let faults = faults.iter().filter(|_| !value.is_empty());
+        causes.extend(faults.map(|why| Cause::invalid(at.field(field), &value.into(), why)));
     }
     if at.text("scaleTargetRef.apiVersion").is_empty() {
         let why = "apiVersion must specify API group";
@@ -74,20 +79,48 @@ const METRICS: [(&str, &str); 5] = [
 fn metrics(at: &At<'_>, causes: &mut Vec<Cause>) {
     for (index, metric) in at.list("metrics").iter().enumerate() {
         let path = at.field(&format!("metrics[{index}]"));
-        match METRICS.iter().find(|(kind, _)| metric["type"] == *kind) {
-            Some((_, field)) if metric.get(*field).is_none() => {
+        let kind = metric["type"].as_str().unwrap_or_default();
+        let expected = METRICS
+            .iter()
+            .find(|(known, _)| *known == kind)
+            .map(|(_, field)| *field);
+        let unsupported = || Cause::unsupported(format!("{path}.type"), &kind.into(), &METRICS.map(|(kind, _)| kind));
+        if kind.is_empty() {
+            causes.push(Cause::required(
+                format!("{path}.type"),
+                "must specify a metric source type",
+            ));
+        }
+        if expected.is_none() {
+            causes.push(unsupported());
+        }
+        // The first source that is there is looked at, whatever the type says.
+        let present: Vec<&str> = SOURCES
+            .into_iter()
+            .filter(|field| metric.get(*field).is_some())
+            .collect();
+        if let Some(field) = present.first() {
+            source(field, &metric[*field], &format!("{path}.{field}"), causes);
+        }
+        match expected {
+            Some(field) if !present.contains(&field) => {
                 let why = "must populate information for the given metric source";
                 causes.push(Cause::required(format!("{path}.{field}"), why));
             }
-            Some((_, field)) => source(field, &metric[*field], &format!("{path}.{field}"), causes),
-            None => {
-                let allowed = METRICS.map(|(kind, _)| kind);
-                let cause = Cause::unsupported(format!("{path}.type"), &metric["type"], &allowed);
-                causes.extend([cause.clone(), cause]);
-            }
+            Some(_) => {}
+            None => causes.push(unsupported()),
+        }
+        if present.len() != 1 {
+            let others = present.iter().filter(|field| Some(**field) != expected);
+            causes.extend(others.map(|field| {
+                Cause::forbidden(format!("{path}.{field}"), "must populate the given metric source only")
+            }));
         }
     }
 }
+
+/// The sources in the order in which they are looked for.
+const SOURCES: [&str; 5] = ["object", "external", "pods", "resource", "containerResource"];
 
 /// One source of a metric: what it names, and the target that fits it.
 fn source(kind: &str, source: &Value, path: &str, causes: &mut Vec<Cause>) {
@@ -110,11 +143,13 @@ fn source(kind: &str, source: &Value, path: &str, causes: &mut Vec<Cause>) {
                     }
                 }
             }
-            if empty(&source["metric"]["name"]) {
-                causes.push(Cause::required(
-                    format!("{path}.metric.name"),
-                    "must specify a metric name",
-                ));
+            let name = source["metric"]["name"].as_str().unwrap_or_default();
+            let field = format!("{path}.metric.name");
+            if name.is_empty() {
+                causes.push(Cause::required(field, "must specify a metric name"));
+            } else {
+                let faults = names::path_segment(name, false);
+                causes.extend(faults.iter().map(|why| Cause::invalid(&*field, &name.into(), why)));
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::checks::At;
 use super::checks::Check::{self, Below, OneOf, Required, Selector, With};
 use super::names;
@@ -33,6 +35,7 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
             Selector("labelSelector"),
             Selector("namespaceSelector"),
             With(namespaces),
+            With(match_label_keys),
             With(topology_key),
         ],
     ),
@@ -66,11 +69,9 @@ fn toleration(at: &At<'_>, causes: &mut Vec<Cause>) {
         "" | "Equal" => {
             let value = at.text("value");
             let faults = names::label_value(value);
-            causes.extend(
-                faults
-                    .iter()
-                    .map(|why| Cause::invalid(at.field("operator"), &value.into(), why)),
-            );
+            if !faults.is_empty() {
+                causes.push(Cause::invalid(at.field("operator"), &value.into(), faults.join(";")));
+            }
         }
         "Exists" => {
             if !at.text("value").is_empty() {
@@ -116,6 +117,14 @@ fn node_requirement(at: &At<'_>, causes: &mut Vec<Cause>) {
         }
     }
     qualified(at, "key", causes);
+    // What is only preferred may hold any text.
+    if !at.path.contains(".preferredDuring") {
+        for (index, value) in at.list("values").iter().enumerate() {
+            let faults = names::label_value(value.as_str().unwrap_or_default());
+            let place = at.field(&format!("values[{index}]"));
+            causes.extend(faults.iter().map(|why| Cause::invalid(&*place, value, why)));
+        }
+    }
 }
 
 fn qualified(at: &At<'_>, field: &str, causes: &mut Vec<Cause>) {
@@ -148,6 +157,12 @@ fn match_fields(at: &At<'_>, causes: &mut Vec<Cause>) {
         if field["key"] != "metadata.name" {
             let why = "not a valid field selector key";
             causes.push(Cause::invalid(format!("{path}.key"), &field["key"], why));
+            continue;
+        }
+        for (value, name) in field["values"].as_array().into_iter().flatten().enumerate() {
+            let faults = names::subdomain(name.as_str().unwrap_or_default());
+            let place = format!("{path}.values[{value}]");
+            causes.extend(faults.iter().map(|why| Cause::invalid(&*place, name, why)));
         }
     }
 }
@@ -170,6 +185,22 @@ fn namespaces(at: &At<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
+/// Keys whose values are those of the pod itself need a selector to be added to.
+fn match_label_keys(at: &At<'_>, causes: &mut Vec<Cause>) {
+    for field in ["matchLabelKeys", "mismatchLabelKeys"] {
+        let keys = at.list(field);
+        if !keys.is_empty() && at.get("labelSelector").is_null() {
+            let why = "must not be specified when labelSelector is not set";
+            causes.push(Cause::forbidden(at.field(field), why));
+        }
+        for (index, key) in keys.iter().enumerate() {
+            let faults = names::qualified(key.as_str().unwrap_or_default());
+            let place = at.field(&format!("{field}[{index}]"));
+            causes.extend(faults.iter().map(|why| Cause::invalid(&*place, key, why)));
+        }
+    }
+}
+
 fn topology_key(at: &At<'_>, causes: &mut Vec<Cause>) {
     if at.text("topologyKey").is_empty() {
         causes.push(Cause::required(at.field("topologyKey"), "can not be empty"));
@@ -182,9 +213,67 @@ fn gate_type(at: &At<'_>, causes: &mut Vec<Cause>) {
     qualified(at, "conditionType", causes);
 }
 
+/// What a spread constraint may leave out.
+fn spread_options(constraint: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let domains = &constraint["minDomains"];
+    if let Some(count) = domains.as_i64() {
+        let field = format!("{path}.minDomains");
+        if count <= 0 {
+            causes.push(Cause::invalid(&*field, domains, "must be greater than zero"));
+        }
+        let action = constraint["whenUnsatisfiable"].as_str().unwrap_or_default();
+        if action != "DoNotSchedule" {
+            let why = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
+            causes.push(Cause::invalid(field, domains, why));
+        }
+    }
+    for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
+        let given = &constraint[policy];
+        if !given.is_null() && given != "Honor" && given != "Ignore" {
+            causes.push(Cause::unsupported(
+                format!("{path}.{policy}"),
+                given,
+                &["Honor", "Ignore"],
+            ));
+        }
+    }
+    let keys = constraint["matchLabelKeys"].as_array().map_or(&[][..], Vec::as_slice);
+    let selector = &constraint["labelSelector"];
+    if !keys.is_empty() && selector.is_null() {
+        let why = "must not be specified when labelSelector is not set";
+        causes.push(Cause::forbidden(format!("{path}.matchLabelKeys"), why));
+    }
+    let expressions = selector["matchExpressions"].as_array().into_iter().flatten();
+    let selected: BTreeSet<&str> = expressions
+        .filter_map(|expression| expression["key"].as_str())
+        .chain(
+            selector["matchLabels"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(key, _)| key.as_str()),
+        )
+        .collect();
+    for (index, key) in keys.iter().enumerate() {
+        let (place, name) = (
+            format!("{path}.matchLabelKeys[{index}]"),
+            key.as_str().unwrap_or_default(),
+        );
+        let faults = names::qualified(name);
+        causes.extend(faults.iter().map(|why| Cause::invalid(&*place, key, why)));
+        if selected.contains(name) {
+            causes.push(Cause::invalid(
+                place,
+                key,
+                "exists in both matchLabelKeys and labelSelector",
+            ));
+        }
+    }
+}
+
 pub(super) fn topology(at: &At<'_>, causes: &mut Vec<Cause>) {
-    let mut seen = BTreeSet::new();
-    for (index, constraint) in at.list("topologySpreadConstraints").iter().enumerate() {
+    let constraints = at.list("topologySpreadConstraints");
+    for (index, constraint) in constraints.iter().enumerate() {
         let path = at.field(&format!("topologySpreadConstraints[{index}]"));
         if constraint["maxSkew"].as_i64().unwrap_or(0) <= 0 {
             causes.push(Cause::invalid(
@@ -205,12 +294,21 @@ pub(super) fn topology(at: &At<'_>, causes: &mut Vec<Cause>) {
                 &allowed,
             ));
         }
-        let key = constraint["topologyKey"].as_str().unwrap_or_default();
-        let pair = format!("{{{key}, {given}}}");
-        if !seen.insert(pair.clone()) {
+        let pair = |constraint: &Value| {
+            [
+                constraint["topologyKey"].clone(),
+                constraint["whenUnsatisfiable"].clone(),
+            ]
+        };
+        if constraints[index + 1..]
+            .iter()
+            .any(|later| pair(later) == pair(constraint))
+        {
+            let key = constraint["topologyKey"].as_str().unwrap_or_default();
             let field = format!("{path}.{{topologyKey, whenUnsatisfiable}}");
-            causes.push(Cause::duplicate(field, &pair.into()));
+            causes.push(Cause::duplicate(field, &format!("{{{key}, {given}}}").into()));
         }
+        spread_options(constraint, &path, causes);
         causes.extend(super::checks::selector(
             &constraint["labelSelector"],
             &format!("{path}.labelSelector"),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::check_containers::{descending, no_backsteps};
 use super::checks::At;
-use super::checks::Check::{self, Below, OneOf, Required, With};
+use super::checks::Check::{self, Below, Named, OneOf, Required, With};
 use super::names;
 use crate::error::Cause;
 
@@ -43,9 +43,31 @@ pub(super) const TABLE: &[(&str, &[Check])] = &[
         "NFSVolumeSource",
         &[Required("server"), Required("path"), With(absolute)],
     ),
-    ("CSIVolumeSource", &[Required("driver")]),
-    ("EphemeralVolumeSource", &[Required("volumeClaimTemplate")]),
+    (
+        "CSIVolumeSource",
+        &[
+            Required("driver"),
+            Named("driver", names::subdomain),
+            With(publish_secret),
+        ],
+    ),
+    (
+        "EphemeralVolumeSource",
+        &[Required("volumeClaimTemplate"), Below("volumeClaimTemplate")],
+    ),
+    ("PersistentVolumeClaimTemplate", &[Below("spec")]),
+    ("GitRepoVolumeSource", &[Required("repository"), With(directory)]),
+    (
+        "ImageVolumeSource",
+        &[Required("reference"), OneOf("pullPolicy", PULL_POLICIES)],
+    ),
+    (
+        "ISCSIVolumeSource",
+        &[Required("targetPortal"), Required("iqn"), With(initiator_target)],
+    ),
 ];
+
+const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 
 const HOST_PATH_TYPES: &[&str] = &[
     "",
@@ -149,6 +171,57 @@ fn file_path(at: &At<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
+/// The fields of a pod that a file may show.
+const FILE_FIELDS: &[&str] = &[
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+];
+
+/// Fields that have a label, but can only be shown by variables, or by nothing.
+fn shown_elsewhere(field: &str) -> bool {
+    matches!(
+        field,
+        "spec.nodeName"
+            | "spec.restartPolicy"
+            | "spec.schedulerName"
+            | "spec.serviceAccountName"
+            | "status.hostIP"
+            | "status.hostIPs"
+            | "status.nominatedNodeName"
+            | "status.phase"
+            | "status.podIP"
+            | "status.podIPs"
+    )
+}
+
+fn publish_secret(at: &At<'_>, causes: &mut Vec<Cause>) {
+    if !at.get("nodePublishSecretRef").is_null() && at.text("nodePublishSecretRef.name").is_empty() {
+        causes.push(Cause::required(at.field("nodePublishSecretRef.name"), ""));
+    }
+}
+
+fn directory(at: &At<'_>, causes: &mut Vec<Cause>) {
+    causes.extend(descending(at.text("directory"), &at.field("directory")));
+}
+
+fn initiator_target(at: &At<'_>, causes: &mut Vec<Cause>) {
+    let lun = at.get("lun");
+    if lun.as_i64().is_some_and(|lun| !(0..=255).contains(&lun)) {
+        causes.push(Cause::invalid(
+            at.field("lun"),
+            lun,
+            "must be between 0 and 255, inclusive",
+        ));
+    }
+    let logs_in = at.get("chapAuthDiscovery") == true || at.get("chapAuthSession") == true;
+    if logs_in && at.text("secretRef.name").is_empty() {
+        causes.push(Cause::required(at.field("secretRef"), ""));
+    }
+}
+
 fn file_source(at: &At<'_>, causes: &mut Vec<Cause>) {
     match (at.get("fieldRef").is_null(), at.get("resourceFieldRef").is_null()) {
         (true, true) => {
@@ -161,8 +234,17 @@ fn file_source(at: &At<'_>, causes: &mut Vec<Cause>) {
         }
         (true, false) => at.below("resourceFieldRef", causes),
         (false, true) => {
-            if at.text("fieldRef.fieldPath").is_empty() {
-                causes.push(Cause::required(at.field("fieldRef.fieldPath"), ""));
+            let (field, place) = (at.text("fieldRef.fieldPath"), at.field("fieldRef.fieldPath"));
+            let subscript = ["metadata.labels['", "metadata.annotations['"];
+            if field.is_empty() {
+                causes.push(Cause::required(place, ""));
+            } else if !FILE_FIELDS.contains(&field) && !subscript.iter().any(|start| field.starts_with(start)) {
+                if shown_elsewhere(field) {
+                    causes.push(Cause::unsupported(place, &field.into(), FILE_FIELDS));
+                } else {
+                    let why = format!("error converting fieldPath: field label not supported: {field}");
+                    causes.push(Cause::invalid(place, &field.into(), why));
+                }
             }
         }
     }

@@ -254,6 +254,11 @@ pub(super) fn selector(selector: &Value, path: &str) -> Vec<Cause> {
         let key = expression["key"].as_str().unwrap_or_default();
         let faults = names::qualified(key);
         causes.extend(faults.iter().map(|why| Cause::invalid(at("key"), &key.into(), why)));
+        for (index, value) in expression["values"].as_array().into_iter().flatten().enumerate() {
+            let faults = names::label_value(value.as_str().unwrap_or_default());
+            let place = at(&format!("values[{index}]"));
+            causes.extend(faults.iter().map(|why| Cause::invalid(&*place, value, why)));
+        }
     }
     causes
 }

@@ -3,15 +3,19 @@
 //! Everything is data: the list comes from recorded discovery, the fields from recorded OpenAPI documents, and what
 //! those do not say from tables in this module.
 
+mod check_access;
 mod check_autoscaling;
 mod check_certificates;
+mod check_config;
 mod check_containers;
 mod check_network;
 mod check_pods;
+mod check_quotas;
 mod check_rest;
 mod check_scheduling;
 mod check_services;
 mod check_status;
+mod check_storage;
 mod check_volumes;
 mod check_workloads;
 mod checks;

@@ -4,14 +4,15 @@ use serde_json::Value;
 
 use super::checks::{self, Check};
 use super::{
-    check_autoscaling, check_certificates, check_containers, check_network, check_pods, check_rest, check_scheduling,
-    check_services, check_status, check_volumes, check_workloads, defaults, immutable, metadata,
+    check_access, check_autoscaling, check_certificates, check_config, check_containers, check_network, check_pods,
+    check_quotas, check_rest, check_scheduling, check_services, check_status, check_storage, check_volumes,
+    check_workloads, defaults, immutable, metadata,
 };
 use crate::admission;
 use crate::error::Cause;
 use crate::resource::Resource;
 
-const TABLES: [&[(&str, &[Check])]; 11] = [
+const TABLES: [&[(&str, &[Check])]; 15] = [
     check_services::TABLE,
     check_certificates::TABLE,
     check_autoscaling::TABLE,
@@ -21,6 +22,10 @@ const TABLES: [&[(&str, &[Check])]; 11] = [
     check_pods::TABLE,
     check_workloads::TABLE,
     check_network::TABLE,
+    check_config::TABLE,
+    check_storage::TABLE,
+    check_access::TABLE,
+    check_quotas::TABLE,
     check_rest::TABLE,
     check_status::TABLE,
 ];

@@ -185,3 +185,154 @@ async fn a_status_counts_no_more_than_there_is() {
         ]
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn where_pods_may_run_is_refused_with_its_place() {
+    let client = Client::new();
+    let spread = |constraint: Value| {
+        let mut all = json!({ "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway" });
+        for (name, value) in constraint.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        json!({ "topologySpreadConstraints": [all] })
+    };
+    let node = |term: Value| {
+        json!({ "affinity": { "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": [term] },
+        } } })
+    };
+    let constraints = "spec.topologySpreadConstraints[0]";
+    let terms = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]";
+    for (spec, expected) in [
+        (
+            spread(json!({ "minDomains": 2 })),
+            format!(
+                "{constraints}.minDomains: Invalid value: 2: can only use minDomains if whenUnsatisfiable=DoNotSchedule, \
+                 not ScheduleAnyway"
+            ),
+        ),
+        (
+            spread(json!({ "nodeTaintsPolicy": "Never" })),
+            format!(
+                "{constraints}.nodeTaintsPolicy: Unsupported value: \"Never\": supported values: \"Honor\", \"Ignore\""
+            ),
+        ),
+        (
+            spread(json!({ "matchLabelKeys": ["a"] })),
+            format!("{constraints}.matchLabelKeys: Forbidden: must not be specified when labelSelector is not set"),
+        ),
+        (
+            node(json!({ "matchExpressions": [{ "key": "k", "operator": "In", "values": ["a b"] }] })),
+            format!("{terms}.matchExpressions[0].values[0]: Invalid value: \"a b\": a valid label must be"),
+        ),
+        (
+            node(json!({ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["A"] }] })),
+            format!("{terms}.matchFields[0].values[0]: Invalid value: \"A\": a lowercase RFC 1123 subdomain"),
+        ),
+    ] {
+        let refused = client.post(PODS, &pod(spec)).await;
+        assert_eq!(refused.code, 422, "{}", refused.text);
+        let found = causes(&refused.body);
+        assert!(
+            found.iter().any(|cause| cause.starts_with(&expected)),
+            "{expected}\n{found:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_autoscalers_metric_has_the_one_source_that_its_type_says() {
+    let client = Client::new();
+    let path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+    let target = json!({ "type": "Utilization", "averageUtilization": 50 });
+    let resource = json!({ "name": "cpu", "target": target });
+    for (metric, expected) in [
+        (
+            json!({ "type": "", "resource": resource }),
+            "spec.metrics[0].type: Required value: must specify a metric source type",
+        ),
+        (
+            json!({ "type": "Resource", "resource": resource, "containerResource": resource }),
+            "spec.metrics[0].containerResource: Forbidden: must populate the given metric source only",
+        ),
+        (
+            json!({ "type": "Pods", "resource": resource }),
+            "spec.metrics[0].pods: Required value: must populate information for the given metric source",
+        ),
+    ] {
+        let refused = client
+            .post(
+                path,
+                &json!({
+                    "apiVersion": "autoscaling/v2",
+                    "kind": "HorizontalPodAutoscaler",
+                    "metadata": { "name": "h" },
+                    "spec": {
+                        "maxReplicas": 3,
+                        "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "d" },
+                        "metrics": [metric],
+                    },
+                }),
+            )
+            .await;
+        assert_eq!(refused.code, 422, "{}", refused.text);
+        assert!(
+            causes(&refused.body).contains(&expected.to_owned()),
+            "{expected}\n{}",
+            refused.text
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_is_asked_for_in_full_and_by_who_asks() {
+    let client = Client::new();
+    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let request = |body: &str, spec: Value| {
+        use base64::Engine as _;
+        let pem = format!("-----BEGIN CERTIFICATE REQUEST-----\n{body}\n-----END CERTIFICATE REQUEST-----\n");
+        let mut all = json!({
+            "request": base64::engine::general_purpose::STANDARD.encode(pem),
+            "signerName": "example.com/signer",
+            "usages": ["client auth"],
+            "username": "somebody else",
+        });
+        for (name, value) in spec.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        json!({
+            "apiVersion": "certificates.k8s.io/v1",
+            "kind": "CertificateSigningRequest",
+            "metadata": { "name": "r" },
+            "spec": all,
+        })
+    };
+    for (spec, expected) in [
+        (json!({ "usages": [] }), "spec.usages: Required value"),
+        (
+            json!({ "usages": ["client auth", "client auth"] }),
+            "spec.usages[1]: Duplicate value: \"client auth\"",
+        ),
+        (
+            json!({ "signerName": "signer" }),
+            "spec.signerName: Invalid value: \"signer\": must be a fully qualified domain and path of the form \
+             'example.com/signer-name'",
+        ),
+        (
+            json!({ "expirationSeconds": 5 }),
+            "spec.expirationSeconds: Invalid value: 5: may not specify a duration less than 600 seconds (10 minutes)",
+        ),
+    ] {
+        let refused = client.post(path, &request("MAA=", spec)).await;
+        assert_eq!(refused.code, 422, "{}", refused.text);
+        assert!(
+            causes(&refused.body).contains(&expected.to_owned()),
+            "{expected}\n{}",
+            refused.text
+        );
+    }
+    assert_eq!(client.post(path, &request("no base64!", json!({}))).await.code, 422);
+    let made = client.post(path, &request("MAA=", json!({}))).await;
+    assert_eq!(made.code, 201, "{}", made.text);
+    assert_eq!(made.body["spec"]["username"], "admin");
+}
