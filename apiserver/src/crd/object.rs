@@ -123,7 +123,8 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// Calls `check` with every value that the schema knows and its place.
+/// Calls `check` with every value and its place that is, or may be on the way to, an embedded object or a list whose
+/// items are told apart.
 fn each_place(node: &Node, value: &Value, place: &Place<'_>, check: &mut impl FnMut(&Node, &Value, &Place<'_>)) {
     check(node, value, place);
     match value {
@@ -131,7 +132,7 @@ fn each_place(node: &Node, value: &Value, place: &Place<'_>, check: &mut impl Fn
             for (key, value) in map {
                 let declared = node.property(key);
                 let child = declared.map(|p| &p.node).or(node.additional.as_ref());
-                let Some(child) = child.filter(|child| child.name.is_none()) else {
+                let Some(child) = child.filter(|child| child.contents.places) else {
                     continue;
                 };
                 let below = match declared {
@@ -142,7 +143,9 @@ fn each_place(node: &Node, value: &Value, place: &Place<'_>, check: &mut impl Fn
             }
         }
         Value::Array(items) => {
-            let Some(child) = &node.items else { return };
+            let Some(child) = node.items.as_ref().filter(|child| child.contents.places) else {
+                return;
+            };
             for (index, item) in items.iter().enumerate() {
                 each_place(child, item, &Place::Item(place, index), check);
             }
@@ -200,9 +203,21 @@ fn check_embedded(node: &Node, value: &Value, place: &Place<'_>, causes: &mut Ve
     }
 }
 
+/// Whether the items are told apart by one key each, a text that no two of them share: what most lists are like.
+fn are_unlike(list: &ListType, items: &[Value]) -> bool {
+    let ListType::Map(keys) = list else { return false };
+    let [key] = &**keys else { return false };
+    let mut texts: Vec<&str> = items.iter().map_while(|item| item.get(&**key)?.as_str()).collect();
+    texts.sort_unstable();
+    texts.len() == items.len() && texts.windows(2).all(|pair| pair[0] != pair[1])
+}
+
 /// Sets hold no value twice, lists of type map no key. Only the first repeat of a value is told.
 fn check_list(node: &Node, value: &Value, place: &Place<'_>, causes: &mut Vec<Cause>) {
     let Some(items) = value.as_array() else { return };
+    if are_unlike(&node.list, items) {
+        return;
+    }
     let mut seen: BTreeMap<Vec<(&str, ByValue<'_>)>, bool> = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {
         let key = match &node.list {

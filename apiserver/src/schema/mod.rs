@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::error::{ApiError, Cause};
 
-pub use node::{Format, ListType, Node, NodeRef, Property, Type, Validations};
+pub use node::{Contents, Format, ListType, Node, NodeRef, Property, Type, Validations};
 pub use rule::Rule;
 
 /// The schema of one version of one kind.
@@ -31,47 +31,6 @@ pub use rule::Rule;
 pub struct Schema {
     root: NodeRef,
     builtin: bool,
-    contents: Contents,
-}
-
-/// What a structural schema has somewhere in it: what has to be looked for in its objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
-    /// `x-kubernetes-validations`.
-    pub rules: bool,
-    /// Embedded objects, or lists whose items are told apart.
-    pub places: bool,
-}
-
-impl Contents {
-    fn of(node: &Node) -> Self {
-        // Built-in definitions, which may refer to themselves, have none.
-        if node.name.is_some() {
-            return Self::default();
-        }
-        let below = Self::of_root(node);
-        Self {
-            places: below.places || node.embedded || node.list != ListType::Atomic,
-            ..below
-        }
-    }
-
-    /// The root is an object, but embedded in none.
-    fn of_root(node: &Node) -> Self {
-        let own = Self {
-            rules: node.validations.as_ref().is_some_and(|v| !v.rules.is_empty()),
-            places: false,
-        };
-        let properties = node.properties.iter().map(|p| &p.node);
-        let below = properties.chain(&node.items).chain(&node.additional);
-        below.fold(own, |all, node| {
-            let one = Self::of(node);
-            Self {
-                rules: all.rules || one.rules,
-                places: all.places || one.places,
-            }
-        })
-    }
 }
 
 impl Schema {
@@ -82,7 +41,6 @@ impl Schema {
         Some(Arc::new(Self {
             root: NodeRef::Builtin(root),
             builtin: true,
-            contents: Contents::default(),
         }))
     }
 
@@ -106,7 +64,6 @@ impl Schema {
 
     fn own(root: Node) -> Self {
         Self {
-            contents: Contents::of_root(&root),
             root: NodeRef::Own(Arc::new(root)),
             builtin: false,
         }
@@ -115,7 +72,7 @@ impl Schema {
     /// What a structural schema has somewhere in it; nothing for built-in kinds.
     #[must_use]
     pub fn contents(&self) -> Contents {
-        self.contents
+        self.root.contents
     }
 
     /// The node of the whole object.

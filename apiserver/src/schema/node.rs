@@ -1,5 +1,6 @@
 //! One field of a schema and what is known of it.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -64,6 +65,47 @@ pub enum ListType {
     Map(Box<[Arc<str>]>),
 }
 
+/// What a structural schema has at some place or below it: walks pass over what has nothing for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// `x-kubernetes-validations`.
+    pub rules: bool,
+    /// Embedded objects, or lists whose items are told apart.
+    pub places: bool,
+    /// Defaults of properties.
+    pub defaults: bool,
+}
+
+impl Contents {
+    /// What the node has and what is below it. Built-in definitions, which may refer to themselves, have nothing.
+    pub(super) fn of(node: &Node) -> Self {
+        let below = Self::of_root(node);
+        Self {
+            places: below.places || node.embedded || node.list != ListType::Atomic,
+            ..below
+        }
+    }
+
+    /// As [`Contents::of`], for the root: it is an object, but embedded in none.
+    pub(super) fn of_root(node: &Node) -> Self {
+        let own = Self {
+            rules: node.validations.as_ref().is_some_and(|v| !v.rules.is_empty()),
+            places: false,
+            defaults: node.properties.iter().any(|property| property.default.is_some()),
+        };
+        let properties = node.properties.iter().map(|property| &property.node);
+        let below = properties.chain(&node.items).chain(&node.additional);
+        below.fold(own, |all, node| match node {
+            NodeRef::Builtin(_) => all,
+            NodeRef::Own(node) => Self {
+                rules: all.rules || node.contents.rules,
+                places: all.places || node.contents.places,
+                defaults: all.defaults || node.contents.defaults,
+            },
+        })
+    }
+}
+
 /// What a schema says of one value.
 #[derive(Debug, Default)]
 pub struct Node {
@@ -104,6 +146,8 @@ pub struct Node {
     pub default: Option<Value>,
     /// Rules on values; custom kinds and enums of built-in ones.
     pub validations: Option<Box<Validations>>,
+    /// What there is at this node and below it; nothing for built-in kinds.
+    pub contents: Contents,
 }
 
 /// One named field.
@@ -203,6 +247,11 @@ impl Node {
         self.property(key).map(|p| &p.node).or(self.additional.as_ref())
     }
 
+    /// Walks the properties beside keys that come in order.
+    pub(super) fn in_order(&self) -> InOrder<'_> {
+        InOrder(&self.properties)
+    }
+
     /// A node that accepts and keeps everything.
     pub fn anything() -> &'static Node {
         static ANY: OnceLock<Node> = OnceLock::new();
@@ -210,5 +259,25 @@ impl Node {
             preserve_unknown: true,
             ..Node::default()
         })
+    }
+}
+
+/// The properties of a node, looked up by keys that only go up, as those of a map do.
+pub(super) struct InOrder<'n>(&'n [Property]);
+
+impl<'n> InOrder<'n> {
+    /// The property of that name, which no earlier one was greater than.
+    pub(super) fn find(&mut self, name: &str) -> Option<&'n Property> {
+        while let Some((first, rest)) = self.0.split_first() {
+            match (*first.name).cmp(name) {
+                Ordering::Less => self.0 = rest,
+                Ordering::Equal => {
+                    self.0 = rest;
+                    return Some(first);
+                }
+                Ordering::Greater => break,
+            }
+        }
+        None
     }
 }

@@ -6,7 +6,7 @@ use regex::RegexBuilder;
 use serde_json::{Map, Value};
 
 use super::data::{self, Definition};
-use super::node::{Format, ListType, Node, NodeRef, Property, Type, Validations};
+use super::node::{Contents, Format, ListType, Node, NodeRef, Property, Type, Validations};
 use super::rule::Rule;
 
 const REFERENCE: &str = "#/components/schemas/";
@@ -17,6 +17,7 @@ pub(super) fn definition(definition: &'static Definition) -> Node {
     let mut node = node(&schema, Context::default());
     let short = definition.name.rsplit('.').next().unwrap_or(definition.name);
     node.name = Some(short);
+    node.contents = Contents::default();
     match short {
         "Time" => node.format = Format::Time,
         "MicroTime" => node.format = Format::MicroTime,
@@ -33,12 +34,15 @@ pub(super) fn structural_root(schema: &Value) -> Node {
     let mut root = node(schema, Context::of(schema));
     root.embedded = true;
     complete_object(&mut root);
+    root.contents = Contents::of_root(&root);
     root
 }
 
 /// A schema in the middle of an object.
 pub(super) fn part(schema: &Value) -> Node {
-    node(schema, Context::of(schema))
+    let mut part = node(schema, Context::of(schema));
+    part.contents = Contents::of_root(&part);
+    part
 }
 
 /// How much memory the compiled patterns of one schema may take, and each of them.
@@ -144,11 +148,13 @@ fn node(schema: &Value, mut context: Context) -> Node {
         metadata: None,
         default: schema.get("default").cloned(),
         validations: validations(schema, context),
+        contents: Contents::default(),
     };
     node.deduced = context.preserving || (node.properties.is_empty() && node.additional.is_none());
     if node.embedded {
         complete_object(&mut node);
     }
+    node.contents = Contents::of(&node);
     node
 }
 

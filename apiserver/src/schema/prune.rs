@@ -1,5 +1,7 @@
 //! Dropping the fields that a structural schema does not know, and typing the metadata of whole objects.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::decode;
@@ -73,37 +75,46 @@ impl Walk {
         match value {
             Value::Object(map) => {
                 let keeps = node.preserve_unknown || (node.kind == Type::Any && node.properties.is_empty());
-                map.retain(|key, value| {
-                    let Some(child) = node.child(key) else {
+                let mut properties = node.in_order();
+                let mut unwanted: Vec<String> = Vec::new();
+                for (key, child) in map.iter_mut() {
+                    let declared = properties.find(key).map(|property| &property.node);
+                    let Some(schema) = declared.or(node.additional.as_ref()) else {
                         if !keeps {
                             self.pruned.fields.push(joined(&self.path, key));
+                            unwanted.push(key.clone());
                         }
-                        return keeps;
+                        continue;
                     };
-                    !(self.nulls
-                        && value.is_null()
-                        && !child.nullable
-                        && !child.preserve_unknown
-                        && child.name.is_none())
-                });
-                for (key, child) in map.iter_mut() {
-                    let Some(schema) = node.child(key) else { continue };
+                    if self.nulls && child.is_null() && !takes_null(schema) {
+                        unwanted.push(key.clone());
+                        continue;
+                    }
+                    // Nothing can be dropped from a scalar.
+                    let metadata = schema.name.is_some();
+                    if !metadata && !child.is_object() && !child.is_array() {
+                        continue;
+                    }
                     if length > 0 {
                         self.path.push('.');
                     }
                     self.path.push_str(key);
-                    if schema.name.is_some() {
+                    if metadata {
                         self.metadata(schema, child);
                     } else {
                         self.visit(schema, child);
                     }
                     self.path.truncate(length);
                 }
+                for key in unwanted {
+                    map.remove(&key);
+                }
             }
             Value::Array(items) => {
                 let Some(schema) = &node.items else { return };
                 for (index, item) in items.iter_mut().enumerate() {
-                    self.path.push_str(&format!("[{index}]"));
+                    // Writing to a string does not fail.
+                    let _ = write!(self.path, "[{index}]");
                     self.visit(schema, item);
                     self.path.truncate(length);
                 }
@@ -129,6 +140,10 @@ impl Walk {
             }
         }
     }
+}
+
+fn takes_null(schema: &Node) -> bool {
+    schema.nullable || schema.preserve_unknown || schema.name.is_some()
 }
 
 fn joined(path: &str, key: &str) -> String {
