@@ -1,10 +1,10 @@
 //! What differs between two versions of an object, as sets of fields.
 
-use std::collections::BTreeMap;
+use std::iter::Peekable;
 
 use serde_json::Value;
 
-use super::element::{Element, same};
+use super::element::{Element, ItemKey, same};
 use super::set::FieldSet;
 use super::shape::{Atom, List, Map, Shape};
 
@@ -85,7 +85,8 @@ impl Place {
 
 fn compare(shape: Shape<'_>, old: Option<&Value>, new: Option<&Value>) -> Place {
     match (old, new) {
-        (Some(old), Some(new)) if old == new => Place::default(),
+        // Whether maps differ shows on the way through them.
+        (Some(old), Some(new)) if !(old.is_object() && new.is_object()) && old == new => Place::default(),
         (Some(old), Some(new)) => {
             let (before, after) = (shape.atom(Some(old)), shape.atom(Some(new)));
             if same_form(&before, &after) || old.is_null() {
@@ -128,13 +129,13 @@ fn everything(shape: Shape<'_>, value: &Value) -> FieldSet {
             }
         }
         (Atom::List(list), Value::Array(items)) if !list.is_atomic() => {
-            for (element, items) in by_element(&list, items) {
-                // Several items of one element are one field.
-                let below = match items.as_slice() {
-                    [one] => everything(list.items, one),
+            for same in by_key(&list, items).chunk_by(|(a, _), (b, _)| a == b) {
+                // Several items of one key are one field.
+                let below = match same {
+                    [(_, one)] => everything(list.items, one),
                     _ => FieldSet::new(),
                 };
-                set.push(element, true, below);
+                set.push(same[0].0.element(), true, below);
             }
         }
         _ => {}
@@ -190,13 +191,16 @@ fn fields(map: &Map<'_>, old: Option<&Fields>, new: Option<&Fields>) -> Place {
         };
         let before = old.next_if(|(k, _)| *k == key).map(|(_, v)| v);
         let after = new.next_if(|(k, _)| *k == key).map(|(_, v)| v);
-        if before == after {
+        if let (Some(before), Some(after)) = (before, after)
+            && !before.is_object()
+            && before == after
+        {
             continue;
         }
-        let step = map.step(key);
-        let place = compare(step.shape, before, after);
+        let (shape, _) = map.field(key).unwrap_or((Shape::Deduced, false));
+        let place = compare(shape, before, after);
         if !place.is_empty() {
-            place.attach(Element::Field(step.name), &mut below);
+            place.attach(Element::Field(map.step(key).name), &mut below);
         }
     }
     Place {
@@ -210,13 +214,17 @@ fn items(list: &List<'_>, old: &[Value], new: &[Value]) -> Place {
     if old == new {
         return Place::default();
     }
-    let (before, after) = (by_element(list, old), by_element(list, new));
-    for (element, was) in &before {
-        let is = after.get(element).map_or(&[][..], Vec::as_slice);
-        pair(list, element, was, is, &mut below);
-    }
-    for (element, is) in after.iter().filter(|(element, _)| !before.contains_key(element)) {
-        pair(list, element, &[], is, &mut below);
+    let (before, after) = (by_key(list, old), by_key(list, new));
+    let (mut before, mut after) = (groups(&before), groups(&after));
+    loop {
+        let key = match (before.peek(), after.peek()) {
+            (None, None) => break,
+            (Some(group), None) | (None, Some(group)) => &group[0].0,
+            (Some(a), Some(b)) => (&a[0].0).min(&b[0].0),
+        };
+        let was = before.next_if(|group| group[0].0 == *key).unwrap_or_default();
+        let is = after.next_if(|group| group[0].0 == *key).unwrap_or_default();
+        pair(list, key, was, is, &mut below);
     }
     Place {
         below,
@@ -224,12 +232,14 @@ fn items(list: &List<'_>, old: &[Value], new: &[Value]) -> Place {
     }
 }
 
+type Item<'v> = (ItemKey<'v>, &'v Value);
+
 /// Compares the items of one element; more than one (a duplicate, which stored lists may hold) are one leaf.
-fn pair(list: &List<'_>, element: &Element, was: &[&Value], is: &[&Value], below: &mut Comparison) {
+fn pair(list: &List<'_>, key: &ItemKey<'_>, was: &[Item<'_>], is: &[Item<'_>], below: &mut Comparison) {
     let place = if was.len() <= 1 && is.len() <= 1 {
-        compare(list.items, was.first().copied(), is.first().copied())
+        compare(list.items, first(was), first(is))
     } else {
-        let equal = was.len() == is.len() && was.iter().zip(is).all(|(a, b)| same(a, b));
+        let equal = was.len() == is.len() && was.iter().zip(is).all(|((_, a), (_, b))| same(a, b));
         let (added, removed) = (was.is_empty(), is.is_empty());
         Place {
             added,
@@ -239,18 +249,26 @@ fn pair(list: &List<'_>, element: &Element, was: &[&Value], is: &[&Value], below
         }
     };
     if !place.is_empty() {
-        place.attach(element.clone(), below);
+        place.attach(key.element(), below);
     }
 }
 
-fn by_element<'v>(list: &List<'_>, items: &'v [Value]) -> BTreeMap<Element, Vec<&'v Value>> {
-    let mut map: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
-    for item in items {
-        if let Ok(element) = list.element(item) {
-            map.entry(element).or_default().push(item);
-        }
-    }
-    map
+fn first<'v>(items: &[Item<'v>]) -> Option<&'v Value> {
+    items.first().map(|(_, value)| *value)
+}
+
+/// The items that something tells apart, in the order of their keys.
+fn by_key<'v>(list: &List<'v>, items: &'v [Value]) -> Vec<Item<'v>> {
+    let keyed = items.iter().filter_map(|item| Some((list.key(item).ok()?, item)));
+    let mut keyed: Vec<Item<'v>> = keyed.collect();
+    // Stable: of equal items the order stays.
+    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    keyed
+}
+
+/// The items of each key.
+fn groups<'i, 'v>(items: &'i [Item<'v>]) -> Peekable<impl Iterator<Item = &'i [Item<'v>]>> {
+    items.chunk_by(|(a, _), (b, _)| a == b).peekable()
 }
 
 /// Whether both values take the same form here.

@@ -43,24 +43,58 @@ impl Element {
     /// Writes the element as `fieldsV1` does.
     #[must_use]
     pub fn to_fields_v1(&self) -> String {
+        let mut text = String::new();
+        self.write_fields_v1(&mut text);
+        text
+    }
+
+    /// Appends the element as `fieldsV1` writes it.
+    pub(super) fn write_fields_v1(&self, text: &mut String) {
         match self {
-            Self::Field(name) => ["f:", name].concat(),
-            Self::Value(value) => format!("v:{value}"),
-            Self::Index(index) => format!("i:{index}"),
+            Self::Field(name) => {
+                text.reserve_exact(2 + name.len());
+                text.push_str("f:");
+                text.push_str(name);
+            }
+            Self::Value(value) => {
+                text.push_str("v:");
+                write_value(value, text);
+            }
+            Self::Index(index) => {
+                text.push_str("i:");
+                text.push_str(&index.to_string());
+            }
             Self::Key(keys) => {
-                let mut text = String::from("k:{");
+                text.push_str("k:{");
                 for (index, (name, value)) in keys.iter().enumerate() {
                     if index > 0 {
                         text.push(',');
                     }
-                    text.push_str(&Value::from(&**name).to_string());
+                    write_text(name, text);
                     text.push(':');
-                    text.push_str(&value.to_string());
+                    write_value(value, text);
                 }
                 text.push('}');
-                text
             }
         }
+    }
+}
+
+fn write_value(value: &Value, text: &mut String) {
+    match value {
+        Value::String(word) => write_text(word, text),
+        other => text.push_str(&other.to_string()),
+    }
+}
+
+/// A word as JSON; most have nothing to be escaped.
+fn write_text(word: &str, text: &mut String) {
+    if word.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        text.push('"');
+        text.push_str(word);
+        text.push('"');
+    } else {
+        text.push_str(&Value::from(word).to_string());
     }
 }
 
@@ -119,6 +153,69 @@ impl Element {
         }
     }
 }
+
+/// What tells an item of an associative list from the others, where it stands.
+#[derive(Clone, Debug)]
+pub(super) enum ItemKey<'v> {
+    /// Itself: a set.
+    Value(&'v Value),
+    /// One field.
+    Field(&'v Arc<str>, &'v Value),
+    /// Several fields, in the order of their names.
+    Fields(Vec<(&'v Arc<str>, &'v Value)>),
+}
+
+impl ItemKey<'_> {
+    /// As a step of a path.
+    pub(super) fn element(&self) -> Element {
+        match self {
+            Self::Value(value) => Element::Value((*value).clone()),
+            Self::Field(name, value) => Element::Key(Arc::new([(Arc::clone(name), (*value).clone())])),
+            Self::Fields(fields) => {
+                let owned = fields.iter().map(|(name, value)| (Arc::clone(name), (*value).clone()));
+                Element::Key(owned.collect())
+            }
+        }
+    }
+
+    fn fields(&self) -> &[(&Arc<str>, &Value)] {
+        match self {
+            Self::Fields(fields) => fields,
+            Self::Value(_) | Self::Field(..) => &[],
+        }
+    }
+}
+
+/// In the order of the elements that they are. Keys of one list are compared, which are of one kind.
+impl Ord for ItemKey<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Value(a), Self::Value(b)) => compare(a, b),
+            (Self::Field(name_a, a), Self::Field(name_b, b)) => name_a.cmp(name_b).then_with(|| compare(a, b)),
+            // Of several fields, some may be missing.
+            _ => {
+                let pairs = self.fields().iter().zip(other.fields());
+                let mut orders = pairs.map(|((name_a, a), (name_b, b))| name_a.cmp(name_b).then_with(|| compare(a, b)));
+                let first = orders.find(|order| *order != Ordering::Equal);
+                first.unwrap_or_else(|| self.fields().len().cmp(&other.fields().len()))
+            }
+        }
+    }
+}
+
+impl PartialOrd for ItemKey<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ItemKey<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for ItemKey<'_> {}
 
 fn compare_keys(a: &[(Arc<str>, Value)], b: &[(Arc<str>, Value)]) -> Ordering {
     for ((name_a, value_a), (name_b, value_b)) in a.iter().zip(b) {

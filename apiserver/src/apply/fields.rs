@@ -93,6 +93,14 @@ impl Fields {
         }
     }
 
+    /// Whether these are the fields of the set.
+    pub(super) fn are(&self, set: &FieldSet) -> bool {
+        match self {
+            Self::Written(map) => are(map, set, &mut String::new()),
+            Self::Set(own) => own == set,
+        }
+    }
+
     /// Fits fields that were written under an older schema to this one.
     pub(super) fn fit(&mut self, shape: Shape<'_>) {
         if let Self::Written(map) = self
@@ -136,15 +144,19 @@ fn holds(map: &Map<String, Value>, set: &FieldSet) -> bool {
     })
 }
 
+/// Whether `fieldsV1` writes the set.
+fn are(map: &Map<String, Value>, set: &FieldSet, key: &mut String) -> bool {
+    let mut steps = 0;
+    let found = set.steps().all(|(element, member, below)| {
+        steps += 1;
+        find(map, element, key).is_some_and(|found| member == is_member(found) && are(found, below, key))
+    });
+    found && steps == map.len() - usize::from(map.contains_key("."))
+}
+
 fn find<'m>(map: &'m Map<String, Value>, element: &Element, key: &mut String) -> Option<&'m Map<String, Value>> {
     key.clear();
-    match element {
-        Element::Field(name) => {
-            key.push_str("f:");
-            key.push_str(name);
-        }
-        other => *key = other.to_fields_v1(),
-    }
+    element.write_fields_v1(key);
     map.get(key.as_str())?.as_object()
 }
 

@@ -1,11 +1,11 @@
 //! Merging an applied configuration into an object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::compare::same_form;
-use super::element::Element;
+use super::element::ItemKey;
 use super::shape::{Atom, List, Map, Shape};
 
 /// `live` with everything that `config` sets. A granular map or list that comes out empty is gone.
@@ -85,63 +85,55 @@ fn fields(map: &Map<'_>, live: Option<&Fields>, config: Option<&Fields>) -> Opti
 
 /// Merges two associative lists. Items of both keep the configuration's order; the others keep their places.
 fn items(list: &List<'_>, live: &[Value], config: &[Value]) -> Option<Value> {
-    let left = elements(list, live);
-    let right = elements(list, config);
-    let index = |side: &[(Element, &Value)]| -> BTreeMap<Element, Option<usize>> {
-        let mut map = BTreeMap::new();
-        for (at, (element, _)) in side.iter().enumerate() {
-            // A doubled item is not merged, it is replaced.
-            map.entry(element.clone())
-                .and_modify(|found| *found = None)
-                .or_insert(Some(at));
-        }
-        map
-    };
+    let (left, right) = (keyed(list, live), keyed(list, config));
     let (in_left, in_right) = (index(&left), index(&right));
-    let mut shared = right.iter().map(|(e, _)| e).filter(|e| in_left.contains_key(*e));
+    let mut shared = right
+        .iter()
+        .map(|(key, _)| key)
+        .filter(|key| in_left.contains_key(*key));
     let mut next_shared = shared.next();
-    let mut done: BTreeMap<&Element, ()> = BTreeMap::new();
+    let mut done: BTreeSet<&ItemKey<'_>> = BTreeSet::new();
     let mut out = Vec::with_capacity(left.len().max(right.len()));
-    let both = |element: &Element| {
-        let old = in_left.get(element).copied().flatten().map(|at| left[at].1);
-        let new = in_right.get(element).copied().flatten().map(|at| right[at].1);
+    let both = |key: &ItemKey<'_>| {
+        let old = in_left.get(key).copied().flatten().map(|at| left[at].1);
+        let new = in_right.get(key).copied().flatten().map(|at| right[at].1);
         merge(list.items, old, new)
     };
     let (mut l, mut r) = (0, 0);
     while l < left.len() || r < right.len() {
         if l < left.len() && r < right.len() {
-            let element = &left[l].0;
-            if *element == right[r].0 {
-                done.insert(element, ());
-                out.extend(both(element));
+            let key = &left[l].0;
+            if *key == right[r].0 {
+                done.insert(key);
+                out.extend(both(key));
                 l += 1;
                 r += 1;
                 next_shared = shared.next();
                 continue;
             }
-            if in_right.contains_key(element) && next_shared.is_some_and(|next| next != element) {
+            if in_right.contains_key(key) && next_shared.is_some_and(|next| next != key) {
                 // Shared, but its turn comes later.
                 l += 1;
                 continue;
             }
         }
         if l < left.len() {
-            let (element, value) = &left[l];
-            if !in_right.contains_key(element) {
+            let (key, value) = &left[l];
+            if !in_right.contains_key(key) {
                 out.extend(merge(list.items, Some(value), None));
                 l += 1;
                 continue;
             }
-            if done.contains_key(element) {
+            if done.contains(key) {
                 l += 1;
             }
         }
         if r < right.len() {
-            let element = &right[r].0;
-            done.insert(element, ());
-            out.extend(both(element));
+            let key = &right[r].0;
+            done.insert(key);
+            out.extend(both(key));
             r += 1;
-            if next_shared == Some(element) {
+            if next_shared == Some(key) {
                 next_shared = shared.next();
             }
         }
@@ -149,9 +141,21 @@ fn items(list: &List<'_>, live: &[Value], config: &[Value]) -> Option<Value> {
     (!out.is_empty()).then_some(Value::Array(out))
 }
 
-fn elements<'v>(list: &List<'_>, items: &'v [Value]) -> Vec<(Element, &'v Value)> {
+type Item<'v> = (ItemKey<'v>, &'v Value);
+
+/// The items that something tells apart.
+fn keyed<'v>(list: &List<'v>, items: &'v [Value]) -> Vec<Item<'v>> {
     items
         .iter()
-        .filter_map(|item| Some((list.element(item).ok()?, item)))
+        .filter_map(|item| Some((list.key(item).ok()?, item)))
         .collect()
+}
+
+/// Where each key is; nowhere in particular if it is doubled, as such an item is not merged but replaced.
+fn index<'i, 'v>(side: &'i [Item<'v>]) -> BTreeMap<&'i ItemKey<'v>, Option<usize>> {
+    let mut map = BTreeMap::new();
+    for (at, (key, _)) in side.iter().enumerate() {
+        map.entry(key).and_modify(|found| *found = None).or_insert(Some(at));
+    }
+    map
 }

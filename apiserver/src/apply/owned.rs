@@ -29,9 +29,9 @@ fn below(shape: Shape<'_>, value: &Value) -> (bool, FieldSet) {
         }
         (Atom::List(list), Value::Array(items)) => {
             for item in items {
-                let Ok(element) = list.element(item) else { continue };
+                let Ok(key) = list.key(item) else { continue };
                 let (_, children) = below(list.items, item);
-                set.push(element, true, children);
+                set.push(key.element(), true, children);
             }
         }
         _ => {}

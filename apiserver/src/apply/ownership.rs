@@ -94,31 +94,37 @@ pub(super) fn apply(
     } = *write;
     let shape = Shape::of(&resource.schema);
     let mut object = merge::merge(shape, Some(live), Some(config)).unwrap_or_default();
-    let mut own = owned::fields(shape, config).without_below(ignored);
-    own.remove(super::untracked());
-    applier.fields = Fields::Written(own.to_map());
+    let managed = owned::fields(shape, config).without_below(ignored);
+    let own = managed.difference(super::untracked());
     let last = entries
         .iter()
         .position(|e| e.is(&applier))
         .map(|at| entries.swap_remove(at));
     applier.time = last.as_ref().and_then(|l| l.time.clone());
-    let same = |last: &Entry| last.api_version == applier.api_version && last.fields == applier.fields;
-    if let Some(last) = last.filter(|last| !same(last)) {
-        let own = &applier.api_version;
-        object = if last.api_version == *own && entries.iter().all(|e| e.api_version == *own) {
-            let managed = owned::fields(shape, config).without_below(ignored);
-            prune(shape, object, &entries, managed, &last.fields.set())
-        } else {
-            prune_across(write, object, &entries, &applier, &last).ok_or(Stopped::Unconverted)?
-        };
+    let writer = applier.clone();
+    let same = |last: &Entry| last.api_version == applier.api_version && last.fields.are(&own);
+    match last {
+        // What is written already need not be written again.
+        Some(last) if same(&last) => applier.fields = last.fields,
+        last => {
+            if let Some(last) = last {
+                let version = &applier.api_version;
+                object = if last.api_version == *version && entries.iter().all(|e| e.api_version == *version) {
+                    prune(shape, object, &entries, managed, &last.fields.set())
+                } else {
+                    prune_across(write, object, &entries, &applier, &last).ok_or(Stopped::Unconverted)?
+                };
+            }
+            applier.fields = Fields::Written(own.to_map());
+        }
     }
-    entries.push(applier.clone());
+    entries.push(applier);
     let changes = Changes::of(resource, views, &entries, (live, &object), ignored);
     if views.lacks() {
         return Err(Stopped::Unconverted);
     }
     let unchanged = super::element::same(live, &object);
-    settle(&mut entries, &changes, Some(&applier), force).map_err(Stopped::Conflicts)?;
+    settle(&mut entries, &changes, Some(&writer), force).map_err(Stopped::Conflicts)?;
     Ok(Applied {
         object: (!unchanged).then_some(object),
         entries,

@@ -261,14 +261,15 @@ impl FieldSet {
     }
 
     pub(super) fn to_map(&self) -> Map<String, Value> {
-        let member = |entry: &Entry| {
+        let mut map = Map::new();
+        for entry in &self.0 {
             let mut below = entry.children.to_map();
             if entry.member && !below.is_empty() {
                 below.insert(".".to_owned(), Value::Object(Map::new()));
             }
-            (entry.element.to_fields_v1(), Value::Object(below))
-        };
-        self.0.iter().map(member).collect()
+            map.insert(entry.element.to_fields_v1(), Value::Object(below));
+        }
+        map
     }
 
     fn each_below(&self, path: &mut Vec<Element>, visit: &mut impl FnMut(&[Element])) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::element::Element;
+use super::element::{Element, ItemKey};
 use crate::schema::{Format, ListType, Node, NodeRef, Schema, Type};
 
 /// What the schema says of one place.
@@ -101,37 +101,49 @@ impl<'a> Map<'a> {
     }
 }
 
-impl List<'_> {
+impl<'l> List<'l> {
     pub(super) fn is_atomic(&self) -> bool {
         matches!(self.kind, ListType::Atomic)
     }
 
     /// What tells `item` from the other items of an associative list, or why nothing does.
-    pub(super) fn element(&self, item: &Value) -> Result<Element, String> {
+    pub(super) fn key<'v>(&self, item: &'v Value) -> Result<ItemKey<'v>, String>
+    where
+        'l: 'v,
+    {
         match self.kind {
-            ListType::Map(keys) => self.element_by_keys(keys, item),
+            ListType::Map(keys) => self.key_by_fields(keys, item),
             _ => match item {
                 Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
                 Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
                 Value::Null => Err("associative list without keys has an element that's an explicit null".to_owned()),
-                scalar => Ok(Element::Value(scalar.clone())),
+                scalar => Ok(ItemKey::Value(scalar)),
             },
         }
     }
 
-    fn element_by_keys(&self, keys: &[Arc<str>], item: &Value) -> Result<Element, String> {
+    /// As [`List::key`], as a step of a path.
+    pub(super) fn element(&self, item: &Value) -> Result<Element, String> {
+        self.key(item).map(|key| key.element())
+    }
+
+    fn key_by_fields<'v>(&self, keys: &'l [Arc<str>], item: &'v Value) -> Result<ItemKey<'v>, String>
+    where
+        'l: 'v,
+    {
         let map = match item {
             Value::Object(map) => map,
             Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
             _ => return Err("associative list with keys may not have non-map elements".to_owned()),
         };
-        let mut found: Vec<(Arc<str>, Value)> = keys
-            .iter()
-            .filter_map(|key| {
-                let value = map.get(&**key).or_else(|| self.default_of(key))?;
-                Some((key.clone(), value.clone()))
-            })
-            .collect();
+        let value_of = |key: &str| -> Option<&'v Value> { map.get(key).or_else(|| self.default_of(key)) };
+        if let [key] = keys
+            && let Some(value) = value_of(key)
+        {
+            return Ok(ItemKey::Field(key, value));
+        }
+        let mut found: Vec<(&'v Arc<str>, &'v Value)> =
+            keys.iter().filter_map(|key| Some((key, value_of(key)?))).collect();
         if found.is_empty() {
             let keys: Vec<String> = keys.iter().map(|k| format!("{k:?}")).collect();
             return Err(format!(
@@ -139,11 +151,11 @@ impl List<'_> {
                 keys.join(" ")
             ));
         }
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(Element::Key(found.into()))
+        found.sort_by(|a, b| a.0.cmp(b.0));
+        Ok(ItemKey::Fields(found))
     }
 
-    fn default_of(&self, key: &str) -> Option<&Value> {
+    fn default_of(&self, key: &str) -> Option<&'l Value> {
         let Shape::Node(node) = self.items else { return None };
         node.property(key)?.default.as_ref()
     }
