@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use crate::schema::go;
@@ -227,13 +228,14 @@ impl<'de, K: EntryKey<'de>> Visitor<'de> for Node<'_, K> {
                     go::syntax(&value)
                 )));
             }
-            match map.get_mut(&key) {
-                None => {
-                    map.insert(key, value);
+            match map.entry(key) {
+                Entry::Vacant(free) => {
+                    free.insert(value);
                 }
-                Some(earlier) => {
-                    self.duplicates.borrow_mut().push(complain.about(&path.to_string()));
-                    match (earlier, value) {
+                Entry::Occupied(mut taken) => {
+                    let path = Path::Key(self.path, taken.key()).to_string();
+                    self.duplicates.borrow_mut().push(complain.about(&path));
+                    match (taken.get_mut(), value) {
                         (Value::Object(earlier), Value::Object(later)) if self.twice == Twice::Merge => {
                             earlier.extend(later);
                         }

@@ -102,9 +102,11 @@ async fn answer(scope: Scope, incoming: &Incoming, route: &Route) -> Result<Resp
         "update" => {
             let body = incoming.body()?;
             let options = WriteOptions::parse("UpdateOptions", query)?;
-            let body = decode::read(&scope.resource, body, incoming.content_type())?;
-            let (object, warnings) = decode::object(&scope, body, options.validation)?;
-            update::update(&scope, &options, object, warnings).await?
+            let read = || {
+                let body = decode::read(&scope.resource, body, incoming.content_type())?;
+                decode::object(&scope, body, options.validation)
+            };
+            update::update(&scope, &options, &read).await?
         }
         "patch" => {
             let kind = patch_kind(&scope.resource, incoming)?;

@@ -158,7 +158,7 @@ fn check_kind(scope: &Scope, object: &mut Value, body: &[u8]) -> Result<(), ApiE
         *object = Value::Object(serde_json::Map::new());
     }
     let expected = resource.api_version();
-    let shown = String::from_utf8_lossy(body);
+    let shown = || String::from_utf8_lossy(body);
     let unreadable = |why: &str| {
         ApiError::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: json: \
@@ -185,7 +185,8 @@ fn check_kind(scope: &Scope, object: &mut Value, body: &[u8]) -> Result<(), ApiE
         if custom {
             let word = if field == "kind" { "Kind" } else { field };
             return Err(ApiError::bad_request(format!(
-                "Object '{word}' is missing in '{shown}'"
+                "Object '{word}' is missing in '{}'",
+                shown()
             )));
         }
         let value = if field == "kind" {
@@ -198,7 +199,10 @@ fn check_kind(scope: &Scope, object: &mut Value, body: &[u8]) -> Result<(), ApiE
     let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if custom && kind.is_empty() {
-        return Err(ApiError::bad_request(format!("Object 'Kind' is missing in '{shown}'")));
+        return Err(ApiError::bad_request(format!(
+            "Object 'Kind' is missing in '{}'",
+            shown()
+        )));
     }
     if !custom && let Some(why) = unreadable_as(scope, api_version, kind) {
         return Err(ApiError::bad_request(why));

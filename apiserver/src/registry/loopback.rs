@@ -75,8 +75,8 @@ pub(crate) async fn update(
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     let mut scope = scope(core, manager, resource, &text("namespace"), &text("name"))?;
     scope.subresource = subresource.unwrap_or_default().to_owned();
-    let (object, warnings) = decoded(&scope, object)?;
-    let outcome = super::update::update(&scope, &options("UpdateOptions"), object, warnings).await?;
+    let read = || decoded(&scope, object.clone());
+    let outcome = super::update::update(&scope, &options("UpdateOptions"), &read).await?;
     Ok(outcome.shown.into_value())
 }
 

@@ -45,9 +45,11 @@ pub(crate) async fn serve(scope: &Scope, incoming: &Incoming, verb: &str) -> Res
         (_, "update") => {
             let body = incoming.body()?;
             let options = WriteOptions::parse("UpdateOptions", query)?;
-            let body = decode::read(&scope.resource, body, incoming.content_type())?;
-            let (object, warnings) = decode::object(scope, body, options.validation)?;
-            update::update(scope, &options, object, warnings).await
+            let read = || {
+                let body = decode::read(&scope.resource, body, incoming.content_type())?;
+                decode::object(scope, body, options.validation)
+            };
+            update::update(scope, &options, &read).await
         }
         (_, "patch") => {
             let kind = patch_kind(&scope.resource, incoming)?;

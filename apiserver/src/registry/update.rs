@@ -30,22 +30,26 @@ pub(crate) struct Change {
     pub(crate) tracked: bool,
 }
 
-/// Replaces an object by one that was decoded for the scope's resource.
+/// Reads the object that a client sent, decoded for the scope's resource, with the warnings about it. Called anew when
+/// somebody else wrote in between: that is rare, and a copy for each request would cost more.
+pub(crate) type Read<'r> = &'r (dyn Fn() -> Result<(Value, Vec<String>), ApiError> + Send + Sync);
+
+/// Replaces an object by the one that `read` reads.
 ///
 /// # Errors
-/// 400 for another name or namespace, 404 if there is none (some kinds are created then), 409 for a stale
-/// resourceVersion or another uid, 422 of validation.
-pub(crate) async fn update(
-    scope: &Scope,
-    options: &WriteOptions,
-    mut object: Value,
-    warnings: Vec<String>,
-) -> Result<Outcome, ApiError> {
-    if !object["metadata"].is_object() {
-        object["metadata"] = json!({});
-    }
-    check_namespace(scope, &mut object)?;
-    check_name(scope, &object)?;
+/// Those of `read`; 400 for another name or namespace, 404 if there is none (some kinds are created then), 409 for a
+/// stale resourceVersion or another uid, 422 of validation.
+pub(crate) async fn update(scope: &Scope, options: &WriteOptions, read: Read<'_>) -> Result<Outcome, ApiError> {
+    let placed = || {
+        let (mut object, warnings) = read()?;
+        if !object["metadata"].is_object() {
+            object["metadata"] = json!({});
+        }
+        check_namespace(scope, &mut object)?;
+        check_name(scope, &object)?;
+        Ok::<_, ApiError>((object, warnings))
+    };
+    let (object, warnings) = placed()?;
     let key = (&scope.resource.stored_under, &scope.namespace, &scope.name);
     if scope.core.store.find(key.0, key.1, key.2).is_none() {
         if !scope.subresource.is_empty() || !Traits::of(&scope.resource).create_on_update {
@@ -55,10 +59,15 @@ pub(crate) async fn update(
         return Box::pin(create(scope, options, object, warnings, false)).await;
     }
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let mut first = Some((object, warnings));
     change(scope, options, &uid, &mut |_, _| {
+        let (object, warnings) = match first.take() {
+            Some(first) => first,
+            None => placed()?,
+        };
         Ok(Change {
-            object: object.clone(),
-            warnings: warnings.clone(),
+            object,
+            warnings,
             tracked: false,
         })
     })
@@ -239,8 +248,8 @@ async fn made(scope: &Scope, old: &Value, make: Make<'_>) -> Result<Change, ApiE
 /// The group whose names have to be settled again: that of a definition that changed or went.
 fn redefined(scope: &Scope, options: &WriteOptions, old: &Value, new: &Value) -> Option<String> {
     let concerned = definitions::is_definition(&scope.resource) && !options.dry_run && scope.subresource.is_empty();
-    let changed = old["spec"] != new["spec"] || is_finished(&scope.resource, new);
-    (concerned && changed).then(|| new["spec"]["group"].as_str().unwrap_or_default().to_owned())
+    let changed = || old["spec"] != new["spec"] || is_finished(&scope.resource, new);
+    (concerned && changed()).then(|| new["spec"]["group"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Stores the changed object. `None` means that somebody else was faster.
