@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 
 use crate::access::{Access, Bound, Rbac, ServiceAccountClaims, User};
@@ -258,6 +259,11 @@ impl ApiServer {
     /// Serves HTTPS on the listener until `shutdown` resolves, then ends open watches and lets running requests end.
     pub async fn serve(&self, listener: TcpListener, tls: Tls, shutdown: impl Future<Output = ()> + Send) {
         crate::http::listen::serve(Arc::clone(&self.core), listener, tls, shutdown).await;
+    }
+
+    /// Serves HTTPS on one connection, such as one end of a pipe, until either side ends it.
+    pub async fn serve_connection(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, tls: &Tls) {
+        crate::http::listen::one(Arc::clone(&self.core), stream, tls).await;
     }
 
     /// The way in for the server's own controllers.

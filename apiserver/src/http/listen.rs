@@ -10,7 +10,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use super::tls::Tls;
@@ -37,6 +38,8 @@ pub(crate) async fn serve(core: Arc<Core>, listener: TcpListener, tls: Tls, shut
                 continue;
             }
         };
+        // Small writes such as watch events must not wait for each other.
+        let _ = stream.set_nodelay(true);
         let connection = connection(Arc::clone(&core), acceptor.clone(), stream, graceful.watcher());
         tokio::spawn(connection);
     }
@@ -46,14 +49,23 @@ pub(crate) async fn serve(core: Arc<Core>, listener: TcpListener, tls: Tls, shut
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
-async fn connection(
+/// Serves one connection until either side ends it.
+pub(crate) async fn one<S>(core: Arc<Core>, stream: S, tls: &Tls)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
+    connection(core, acceptor, stream, GracefulShutdown::new().watcher()).await;
+}
+
+async fn connection<S>(
     core: Arc<Core>,
     acceptor: TlsAcceptor,
-    stream: TcpStream,
+    stream: S,
     watcher: hyper_util::server::graceful::Watcher,
-) {
-    // Small writes such as watch events must not wait for each other.
-    let _ = stream.set_nodelay(true);
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await else {
         return;
     };
@@ -61,13 +73,17 @@ async fn connection(
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     builder.http2().timer(TokioTimer::new());
+    // The handshake told which protocol it is. To find out from what comes first would have no time limit.
+    let builder = match stream.get_ref().1.alpn_protocol() {
+        Some(b"h2") => builder.http2_only(),
+        _ => builder.http1_only(),
+    };
     let service = service_fn(move |request| {
         let core = Arc::clone(&core);
         async move { super::answer(core, request).await }
     });
-    let connection = builder
-        .serve_connection_with_upgrades(TokioIo::new(stream), service)
-        .into_owned();
+    // With upgrades, which nothing here asks for, the builder would look for the protocol all the same.
+    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
     // A client that goes away or speaks nonsense is its own affair.
     let _ = life.within(watcher.watch(connection)).await;
 }
