@@ -6,7 +6,8 @@
 //!   their references, then the owner goes.
 //! - A cluster-scoped dependent of a namespaced owner is left alone. Both that and an owner that lives in another
 //!   namespace are told in an event `OwnerRefInvalidNamespace`.
-//! - Owners of a kind that is not served are taken to exist until it is.
+//! - Owners of a kind that is not served are taken to exist until it is, but for those that were seen to go: when a
+//!   definition is deleted, its objects go first, and their dependents follow.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -74,6 +75,10 @@ impl GarbageCollector {
     fn classify(&self, node: &Node, uid: &Uid) -> Vec<(Owner, Worth)> {
         let catalog = self.cx.loopback.catalog();
         let worth = |owner: &Owner| {
+            // Asked first: an owner may have gone together with its kind, which nobody could look up any more.
+            if self.graph().is_gone(&owner.uid) {
+                return Worth::Dangling;
+            }
             let (group, version) = owner.group_version();
             let Some(resource) = catalog.by_kind(group, version, &owner.kind) else {
                 self.unresolved

@@ -312,6 +312,17 @@ async fn a_kind_that_goes_and_comes_back_is_reconciled_again() {
 }
 
 #[kubewright_testkit::test]
+async fn a_kind_that_goes_takes_what_its_objects_owned_with_it() {
+    let (cluster, operator) = running().await;
+    let removed = cluster.remove_kind::<App>().await;
+    cluster.wait_gone::<ConfigMap>("a").await;
+    removed.restore().await;
+    put(&cluster, "a", "two").await;
+    copied(&cluster, "a", "two").await;
+    at_rest(&cluster, operator).await;
+}
+
+#[kubewright_testkit::test]
 async fn what_another_actor_edits_deletes_and_holds_by_a_finalizer_is_put_right() {
     let (cluster, operator) = running().await;
     let jane = cluster.actor("jane");
