@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use kubewright::diagnostics::{Leadership, Phase, Reason};
 use kubewright::k8s_openapi::api::coordination::v1::Lease;
+use kubewright::k8s_openapi::jiff::SignedDuration;
 use kubewright::prelude::*;
-use kubewright_testkit::{Crash, TestCluster, What, oracles};
+use kubewright_testkit::{Crash, Fault, TestCluster, Verb, What, oracles};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -253,6 +254,33 @@ async fn invariant_8_killed_between_any_two_calls_and_started_again_it_ends_the_
             second.stop().await;
         }
     }
+}
+
+#[kubewright_testkit::test]
+async fn invariant_8_started_again_nothing_runs_before_all_that_it_watches_was_listed() {
+    let cluster = TestCluster::start();
+    let first = cluster.run(guarded(&Notes::default())).await;
+    put(&cluster, "a", "1").await;
+    cluster.settled(Duration::from_secs(5)).await;
+    first.crash();
+
+    // The children are known later than what owns them.
+    let late = Duration::from_secs(20);
+    let slow = cluster.inject(Fault::slow(late).on(Verb::List).on(Verb::Watch).of("configmaps"));
+    let then = cluster.now();
+    let second = cluster.run(guarded(&Notes::default())).await;
+    put(&cluster, "a", "2").await;
+    sleep(late * 3).await;
+    slow.assert_fired();
+    let runs = cluster.story().since(then);
+    let first_run = runs.iter().find(|entry| entry.run().is_some());
+    let began = first_run.expect("it ran in the end").at.duration_since(then);
+    assert!(began >= SignedDuration::from_secs(20), "it ran after {began:#}\n{runs}");
+    let own = |map: &ConfigMap| map.name_any().starts_with("child-");
+    let children = cluster.list::<ConfigMap>().await;
+    assert_eq!(children.iter().filter(|map| own(map)).count(), 1, "{runs}");
+    oracles::no_duplicates(&cluster).expect("nothing was made twice");
+    second.stop().await;
 }
 
 #[kubewright_testkit::test]
