@@ -531,8 +531,29 @@ fn a_test_holds_the_function_and_hands_it_to_the_testkit() {
                 .now("2026-03-01T12:00:00Z")
                 .timeout(::core::time::Duration::from_secs(7200))
                 .should_panic()
-                .run_with_cluster(it_works)
+                .run_with::<TestCluster, Result<()>, _, _>(it_works)
         }
+        #[cfg(not(test))]
+        const _: fn() = || {
+            pub(crate) async fn it_works(mut cluster: TestCluster) -> Result<()> {
+                body
+            }
+            ::kubewright_testkit::__private::Test::new(
+                    ::core::module_path!(),
+                    "it_works",
+                    ::core::option_env!("CARGO_PKG_NAME"),
+                )
+                .seed(7)
+                .repeat(3)
+                .latency(
+                    ::core::time::Duration::from_millis(1),
+                    ::core::time::Duration::from_millis(20),
+                )
+                .now("2026-03-01T12:00:00Z")
+                .timeout(::core::time::Duration::from_secs(7200))
+                .should_panic()
+                .run_with::<TestCluster, Result<()>, _, _>(it_works)
+        };
         #[allow(unexpected_cfgs)]
         const _: () = {
             #[cfg(rust_analyzer)]
@@ -566,8 +587,19 @@ fn a_test_may_take_nothing_and_the_testkit_may_have_another_name() {
                     ::core::option_env!("CARGO_PKG_NAME"),
                 )
                 .latency(::core::time::Duration::ZERO, ::core::time::Duration::ZERO)
-                .run(it_works)
+                .run::<(), _, _>(it_works)
         }
+        #[cfg(not(test))]
+        const _: fn() = || {
+            async fn it_works() {}
+            my::testkit::__private::Test::new(
+                    ::core::module_path!(),
+                    "it_works",
+                    ::core::option_env!("CARGO_PKG_NAME"),
+                )
+                .latency(::core::time::Duration::ZERO, ::core::time::Duration::ZERO)
+                .run::<(), _, _>(it_works)
+        };
         #[allow(unexpected_cfgs)]
         const _: () = {
             #[cfg(rust_analyzer)]

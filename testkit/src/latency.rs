@@ -46,12 +46,16 @@ impl Latency {
     ///
     /// # Panics
     ///
-    /// When `least` is more than `most`.
+    /// When `least` is more than `most`, or `most` more than an hour.
     #[must_use]
     pub fn between(least: Duration, most: Duration) -> Self {
         assert!(
             least <= most,
             "the latency's range is upside down: {least:?} to {most:?}"
+        );
+        assert!(
+            most <= Duration::from_secs(3600),
+            "a latency of {most:?} is none that messages have: `Fault::slow` delays single requests for as long as you like"
         );
         Self { least, most }
     }

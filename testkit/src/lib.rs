@@ -66,7 +66,7 @@ pub use kubewright::dev::apiserver::server::{ApiServer, Simulate};
 /// What the attribute's expansion names. No promise is made about anything here.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::seeded::{Outcome, Test, TestKeys};
+    pub use crate::seeded::{Outcome, Parameter, Test, TestKeys};
 }
 
 /// The snippets of the guide, compiled and run.

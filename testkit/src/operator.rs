@@ -70,7 +70,13 @@ impl OperatorBuilder {
     }
 
     /// The replica dies at one of its writes. Default: never.
+    ///
+    /// # Panics
+    ///
+    /// When the write is number 0: writes are counted from 1.
     pub fn crash(mut self, crash: Crash) -> Self {
+        let (Crash::BeforeWrite(number) | Crash::AfterWrite(number)) = crash;
+        assert!(number > 0, "{crash:?} never comes: the first write is number 1");
         self.crash = Some(crash);
         self
     }

@@ -9,10 +9,12 @@ use super::head::Head;
 pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
     let Head {
         attributes,
+        conditions,
         function,
         visibility,
         name,
-        takes_cluster,
+        parameter,
+        returns,
         should_panic,
     } = head;
     let krate = &args.krate;
@@ -22,23 +24,30 @@ pub(crate) fn expand(head: &Head, args: &Args) -> TokenStream {
         quote!(.#method(#value))
     });
     let should_panic = should_panic.then(|| quote!(.should_panic()));
-    let run = if *takes_cluster { "run_with_cluster" } else { "run" };
-    let run = Ident::new(run, Span::call_site());
-    // Where the function does not fit, the error belongs on its name.
+    // The types are the user's tokens, so that what does not fit is reported on them.
+    let run = match parameter {
+        Some(parameter) => quote!(run_with::<#parameter, #returns, _, _>),
+        None => quote!(run::<#returns, _, _>),
+    };
     let run = quote_spanned!(name.span().resolved_at(Span::call_site())=> .#run(#name));
+    let body = quote! {
+        #function
+        #krate::__private::Test::new(
+            ::core::module_path!(),
+            #text,
+            ::core::option_env!("CARGO_PKG_NAME"),
+        )
+        #(#options)*
+        #should_panic
+        #run
+    };
+    // rustc drops a test unread where it builds no tests; `cargo check` should tell of mistakes in it all the same.
     quote! {
         #attributes
         #[::core::prelude::v1::test]
-        #visibility fn #name() {
-            #function
-            #krate::__private::Test::new(
-                ::core::module_path!(),
-                #text,
-                ::core::option_env!("CARGO_PKG_NAME"),
-            )
-            #(#options)*
-            #should_panic
-            #run
-        }
+        #visibility fn #name() { #body }
+        #(#conditions)*
+        #[cfg(not(test))]
+        const _: fn() = || { #body };
     }
 }

@@ -13,14 +13,18 @@ const WHERE: &str =
 pub(crate) struct Head {
     /// The attributes, which belong to the test that is seen from outside.
     pub(crate) attributes: TokenStream,
+    /// Those of them that say when the test is there: `#[cfg(…)]`.
+    pub(crate) conditions: Vec<TokenStream>,
     /// The function without them.
     pub(crate) function: TokenStream,
     /// `pub` and the like.
     pub(crate) visibility: TokenStream,
     /// The function's name.
     pub(crate) name: Ident,
-    /// Whether it takes the cluster.
-    pub(crate) takes_cluster: bool,
+    /// The type of its parameter, if it has one.
+    pub(crate) parameter: Option<TokenStream>,
+    /// What it returns: a type, or `_` where that cannot be named.
+    pub(crate) returns: TokenStream,
     /// Whether it bears `#[should_panic]`.
     pub(crate) should_panic: bool,
 }
@@ -53,13 +57,15 @@ pub(crate) fn parse(item: &TokenStream, diag: &mut Diag) -> Option<Head> {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => group,
         _ => return None,
     };
-    let takes_cluster = check_parameters(parameters, diag)?;
+    let parameter = check_parameters(parameters, diag)?;
     sound.then(|| Head {
-        attributes: attributes.iter().cloned().collect(),
+        attributes: without_tests(attributes),
+        conditions: conditions(attributes),
         should_panic: attributes.iter().any(is_should_panic),
         visibility: visibility(&rest[..fn_at]),
         name: name.clone(),
-        takes_cluster,
+        parameter,
+        returns: returned(&rest[fn_at + 3..]),
         function: rest.iter().cloned().collect(),
     })
 }
@@ -78,17 +84,42 @@ fn split_attributes<'a>(tokens: &'a [TokenTree], diag: &mut Diag) -> (&'a [Token
 
 /// `#[test]`, `#[tokio::test]`, `#[kubewright_testkit::test]` once more.
 fn check_attribute(attribute: &Group, diag: &mut Diag) {
-    let is_path = |token: &TokenTree| !matches!(token, TokenTree::Group(_));
-    let path: TokenStream = attribute.stream().into_iter().take_while(is_path).collect();
-    if let Some(TokenTree::Ident(last)) = path.clone().into_iter().last()
-        && last == "test"
-    {
+    if let Some(path) = path_of_test(attribute) {
         let path = path.to_string().replace(' ', "");
         diag.error(
             attribute.stream(),
             format!("remove `#[{path}]`: `#[kubewright_testkit::test]` alone makes the function a test"),
         );
     }
+}
+
+/// The path of an attribute that makes a test.
+fn path_of_test(attribute: &Group) -> Option<TokenStream> {
+    let is_path = |token: &TokenTree| !matches!(token, TokenTree::Group(_));
+    let path: TokenStream = attribute.stream().into_iter().take_while(is_path).collect();
+    let last = path.clone().into_iter().last();
+    last.is_some_and(|last| is_word(&last, "test")).then_some(path)
+}
+
+/// The attributes but for those that make a test, which have been reported: rustc would report them once more.
+fn without_tests(attributes: &[TokenTree]) -> TokenStream {
+    let stays = |attribute: &&[TokenTree]| match attribute {
+        [_, TokenTree::Group(group)] => path_of_test(group).is_none(),
+        _ => true,
+    };
+    let kept = attributes.chunks(2).filter(stays);
+    kept.flatten().cloned().collect()
+}
+
+/// Whether the item stands in an `impl`, as far as that can be seen: its function has a receiver.
+pub(crate) fn is_method(item: &TokenStream) -> bool {
+    let receives = |token: TokenTree| match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+            group.stream().into_iter().any(|token| is_word(&token, "self"))
+        }
+        _ => false,
+    };
+    item.clone().into_iter().any(receives)
 }
 
 /// `fn f()`, `unsafe fn f()`, `const fn f()`.
@@ -111,11 +142,11 @@ fn check_qualifiers(before: &[TokenTree], keyword: &TokenTree, diag: &mut Diag) 
     is_async
 }
 
-/// `(self)`, `(a: TestCluster, b: u8)`. Answers whether there is one; `None` after an error.
-fn check_parameters(list: &Group, diag: &mut Diag) -> Option<bool> {
+/// `(self)`, `(a: TestCluster, b: u8)`. Answers the type of the one that is there; `None` after an error.
+fn check_parameters(list: &Group, diag: &mut Diag) -> Option<Option<TokenStream>> {
     let parameters = args::split(list.stream(), diag);
     let Some(first) = parameters.first() else {
-        return Some(false);
+        return Some(None);
     };
     if let Some(receiver) = first.iter().find(|token| is_word(token, "self")) {
         diag.error(
@@ -143,7 +174,39 @@ fn check_parameters(list: &Group, diag: &mut Diag) -> Option<bool> {
         );
         return None;
     }
-    Some(true)
+    let colon = first
+        .iter()
+        .position(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ':'));
+    // A missing type is rustc's to report.
+    let kind = first[colon.map_or(first.len(), |at| at + 1)..].iter().cloned();
+    Some(Some(named(kind.collect())))
+}
+
+/// `-> kubewright::Result<()> { … }`, from behind the parameters on.
+fn returned(rest: &[TokenTree]) -> TokenStream {
+    match rest {
+        [TokenTree::Punct(dash), TokenTree::Punct(tip), after @ ..]
+            if dash.as_char() == '-' && tip.as_char() == '>' =>
+        {
+            let kind = after
+                .iter()
+                .take_while(|token| !is_braces(token) && !is_word(token, "where"));
+            named(kind.cloned().collect())
+        }
+        _ => quote!(()),
+    }
+}
+
+/// A type that can stand between `<` and `>`, or `_` for one that cannot: `impl Trait`, `!`, none.
+fn named(kind: TokenStream) -> TokenStream {
+    let unnamed =
+        |token: &TokenTree| is_word(token, "impl") || matches!(token, TokenTree::Punct(p) if p.as_char() == '!');
+    let mut tokens = kind.clone().into_iter().peekable();
+    if tokens.peek().is_none() || tokens.any(|token| unnamed(&token)) {
+        quote!(_)
+    } else {
+        kind
+    }
 }
 
 /// `pub`, `pub(crate)`, or nothing.
@@ -155,14 +218,22 @@ fn visibility(before: &[TokenTree]) -> TokenStream {
     }
 }
 
+/// The `#[cfg(…)]` among attributes.
+fn conditions(attributes: &[TokenTree]) -> Vec<TokenStream> {
+    let is_cfg = |attribute: &&[TokenTree]| attribute.last().is_some_and(|group| begins_with(group, "cfg"));
+    let of = |attribute: &[TokenTree]| attribute.iter().cloned().collect();
+    attributes.chunks(2).filter(is_cfg).map(of).collect()
+}
+
 /// `[should_panic]`, `[should_panic(expected = "…")]`
 fn is_should_panic(attribute: &TokenTree) -> bool {
+    begins_with(attribute, "should_panic")
+}
+
+/// Whether the `[…]` of an attribute begins with this word.
+fn begins_with(attribute: &TokenTree, word: &str) -> bool {
     match attribute {
-        TokenTree::Group(group) => group
-            .stream()
-            .into_iter()
-            .next()
-            .is_some_and(|t| is_word(&t, "should_panic")),
+        TokenTree::Group(group) => group.stream().into_iter().next().is_some_and(|t| is_word(&t, word)),
         _ => false,
     }
 }

@@ -212,7 +212,7 @@ impl Fault<OnWatch> {
     ///
     /// # Panics
     ///
-    /// When the delay is nothing.
+    /// When the delay is nothing, or longer than a year.
     pub fn watch_delayed(by: impl Into<Delay>) -> Self {
         let by = by.into();
         by.check();

@@ -13,6 +13,9 @@ use super::active::Active;
 use super::director::Faults;
 use super::effect::{AnyEffect, OnWatch};
 
+/// The longest delay: a year, which is more than any test lasts, and can be added to any time.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// So many events, as a delay: see [`Fault::watch_delayed`](super::Fault::watch_delayed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Events(pub u64);
@@ -34,6 +37,11 @@ impl Delay {
             Self::Time(time) => time.is_zero(),
         };
         assert!(!nothing, "Fault::watch_delayed: a delay of nothing delays nothing");
+        let endless = matches!(self, Self::Time(time) if time > LONGEST);
+        assert!(
+            !endless,
+            "Fault::watch_delayed: a delay of {self} never ends; write `Fault::watch_frozen()`"
+        );
     }
 }
 

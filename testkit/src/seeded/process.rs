@@ -65,7 +65,7 @@ where
     F: Future<Output: Outcome>,
 {
     let seed = plan.seeds[0];
-    let report = child::run_here(test, seed, body)
+    let report = child::run_here(test, seed, |_| {}, body)
         .map(|(report, _)| report)
         .map_err(|error| format!("the run could not start: {error}"));
     let output = String::new();

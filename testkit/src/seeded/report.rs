@@ -29,6 +29,16 @@ pub(super) struct Report {
     pub(super) story: String,
 }
 
+impl Report {
+    /// A run that failed before it had a story.
+    pub(super) fn without_story(message: String) -> Self {
+        Self {
+            end: End::Failed(message),
+            story: String::new(),
+        }
+    }
+}
+
 /// Marks where the output of the test itself begins.
 pub(super) fn begin() {
     let mut out = io::stdout().lock();

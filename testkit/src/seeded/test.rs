@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Outcome, child, context, plan, process, verdict};
+use super::{Outcome, Parameter, child, context, plan, process, verdict};
 use crate::cluster::TestCluster;
 use crate::latency::Latency;
 
@@ -95,10 +95,11 @@ impl Test {
     /// # Panics
     ///
     /// When a run fails, or two runs of one seed differ.
-    pub fn run<B, F>(self, body: B)
+    pub fn run<O, B, F>(self, body: B)
     where
+        O: Outcome,
         B: FnOnce() -> F + Send + 'static,
-        F: Future<Output: Outcome>,
+        F: Future<Output = O>,
     {
         if let Some(seed) = child::asked_for(&self.path()) {
             child::run(self, seed, body);
@@ -119,12 +120,14 @@ impl Test {
     /// # Panics
     ///
     /// As [`Test::run`].
-    pub fn run_with_cluster<B, F>(self, body: B)
+    pub fn run_with<P, O, B, F>(self, body: B)
     where
-        B: FnOnce(TestCluster) -> F + Send + 'static,
-        F: Future<Output: Outcome>,
+        P: Parameter,
+        O: Outcome,
+        B: FnOnce(P) -> F + Send + 'static,
+        F: Future<Output = O>,
     {
-        self.run(move || async move { body(TestCluster::start()).await });
+        self.run(move || async move { body(P::of(TestCluster::start())).await });
     }
 
     /// The name by which libtest knows the test: the path without the crate.

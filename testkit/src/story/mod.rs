@@ -3,6 +3,7 @@
 mod entry;
 mod excerpt;
 mod scribe;
+mod tally;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,9 +15,12 @@ use kubewright::diagnostics::Report;
 use tokio::time::Instant;
 
 use crate::requests::Requests;
+use crate::seeded;
 
 pub use entry::{Effect, Entry, EventSeen, RequestMade, What};
 pub use excerpt::Excerpt;
+
+use tally::Tally;
 
 /// Everything that happened in one cluster, in order. Clones share it.
 ///
@@ -60,6 +64,9 @@ struct State {
     controllers: BTreeSet<String>,
     /// Whether a failure has shown it.
     told: bool,
+    tally: Tally,
+    /// Whether the run was given up for what happened here.
+    given_up: bool,
 }
 
 /// What a client is in the story.
@@ -252,7 +259,7 @@ impl Story {
         let at = self.0.env.now();
         let mut state = self.state();
         let replica = state.name(name);
-        state.entries.push(Entry { at, replica, what });
+        state.add(Entry { at, replica, what });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -261,6 +268,22 @@ impl Story {
 }
 
 impl State {
+    /// Adds a line. Where the same has happened too often, the run is given up, and its story ends.
+    fn add(&mut self, entry: Entry) {
+        if self.given_up {
+            return;
+        }
+        seeded::line();
+        if self.role(&entry.replica) == Role::Replica
+            && let Some(wrong) = self.tally.add(&entry)
+            && let Some(run) = seeded::current()
+        {
+            self.given_up = true;
+            run.give_up(wrong);
+        }
+        self.entries.push(entry);
+    }
+
     /// The name, shared with everybody who was introduced by it.
     fn name(&mut self, name: &str) -> Arc<str> {
         if let Some((known, _)) = self.cast.iter().find(|(known, _)| **known == *name) {

@@ -101,7 +101,7 @@ impl ServerObserver for Story {
             state.busy = Some(Instant::now());
         }
         let what = What::Request(request);
-        state.entries.push(Entry { at, replica, what });
+        state.add(Entry { at, replica, what });
     }
 
     fn delivered(&self, event: &EventRecord<'_>) {
@@ -120,6 +120,6 @@ impl ServerObserver for Story {
             revision: event.revision,
         };
         let (at, what) = (self.0.env.now(), What::Event(Arc::new(seen)));
-        state.entries.push(Entry { at, replica, what });
+        state.add(Entry { at, replica, what });
     }
 }

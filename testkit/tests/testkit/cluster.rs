@@ -2,8 +2,10 @@
 
 use kubewright::k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use kubewright::kube;
-use kubewright_testkit::TestCluster;
+use kubewright_testkit::{Fault, TestCluster};
 use serde_json::json;
+
+use crate::support::{copied, copier, put};
 
 const TWO: &str = "
 apiVersion: v1
@@ -86,4 +88,29 @@ async fn dependents_go_with_their_owner(cluster: TestCluster) {
         .await;
     cluster.delete::<ConfigMap>("a").await;
     cluster.wait_gone::<Secret>("child").await;
+}
+
+#[kubewright_testkit::test]
+async fn two_clusters_in_one_test_share_the_clock_and_nothing_else() {
+    let (one, other) = (TestCluster::start(), TestCluster::start());
+    let first = one.run(copier()).await;
+    let second = other.run(copier()).await;
+    put(&one, "a", "one").await;
+    put(&other, "a", "other").await;
+    copied(&one, "a", "one").await;
+    copied(&other, "a", "other").await;
+    one.inject(Fault::unreachable());
+    put(&one, "a", "two").await;
+    put(&other, "a", "two").await;
+    copied(&other, "a", "two").await;
+    assert_eq!(one.now(), other.now());
+    assert!(other.story().faults().is_empty(), "{}", other.story());
+    let held = one
+        .get::<ConfigMap>("a")
+        .await
+        .and_then(|map| map.data)
+        .unwrap_or_default();
+    assert_eq!(held["value"], "one", "its operator reaches nobody");
+    drop(first);
+    second.stop().await;
 }

@@ -291,6 +291,49 @@ fn a_socket_on_paused_time_is_refused_with_its_reason() {
 }
 
 #[kubewright_testkit::test]
+async fn yields_for_ever(cluster: TestCluster) {
+    say(&cluster, "before").await;
+    while misbehaves("yields_for_ever") {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn a_loop_that_leaves_no_trace_ends_the_test_with_its_story() {
+    let text = fails("yields_for_ever", &[("KUBEWRIGHT_PATIENCE", "1")]);
+    assert!(
+        text.contains("the test hangs: something in it has computed for 1 s"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the story, seed 1:") && text.contains("configmaps default/before"),
+        "{text}"
+    );
+}
+
+#[kubewright_testkit::test]
+async fn waits_for_a_thread(cluster: TestCluster) {
+    say(&cluster, "before").await;
+    if misbehaves("waits_for_a_thread") {
+        let (_kept, never) = std::sync::mpsc::channel::<()>();
+        let _ = never.recv();
+    }
+}
+
+#[test]
+fn a_test_that_stands_still_is_ended_with_its_story() {
+    let text = fails("waits_for_a_thread", &[("KUBEWRIGHT_PATIENCE", "1")]);
+    assert!(
+        text.contains("the test hangs: nothing in it has moved for 2 s"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the story, seed 1:") && text.contains("configmaps default/before"),
+        "{text}"
+    );
+}
+
+#[kubewright_testkit::test]
 async fn works_in_the_tests_own_process(cluster: TestCluster) {
     assert!(cluster.get::<ConfigMap>("a").await.is_none());
     tokio::time::sleep(Duration::from_secs(60)).await;

@@ -8,6 +8,7 @@ mod naive;
 mod oracles;
 mod replicas;
 mod seeded;
+mod spins;
 mod story;
 mod support;
 mod time;

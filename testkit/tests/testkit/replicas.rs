@@ -138,6 +138,13 @@ async fn a_replica_dies_before_or_after_its_nth_write_and_another_carries_on() {
 }
 
 #[kubewright_testkit::test]
+#[should_panic(expected = "AfterWrite(0) never comes: the first write is number 1")]
+async fn there_is_no_write_number_nothing() {
+    let cluster = TestCluster::start();
+    let _ = cluster.operator(copier()).crash(Crash::AfterWrite(0));
+}
+
+#[kubewright_testkit::test]
 async fn a_partition_closes_no_connection_and_what_waits_arrives_after_it() {
     let cluster = TestCluster::start();
     let operator = cluster.run(copier()).await;

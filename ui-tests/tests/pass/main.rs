@@ -14,3 +14,4 @@ mod map_functions;
 mod quiet;
 mod resources;
 mod standby;
+mod tests_of_clusters;

@@ -134,6 +134,39 @@ fn throttling_comes_before_any_effect() {
     let _ = Fault::throttled(std::time::Duration::from_secs(1)).after_effect();
 }
 
+#[kubewright_testkit::test]
+async fn a_fault_that_names_the_test_hits_its_own_helpers_and_nobody_else() {
+    let (cluster, maps) = cluster();
+    let fault = cluster.inject(Fault::status(500).by("test").of("configmaps").times(1));
+    assert_eq!(code(create(&maps, "a").await), 200);
+    let yaml = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}";
+    let refused = cluster
+        .try_apply_yaml(yaml)
+        .await
+        .expect_err("the fault hits it")
+        .to_string();
+    assert!(
+        refused.contains("configmap/b: Internal error occurred: injected by the test"),
+        "{refused}"
+    );
+    cluster.apply_yaml(yaml).await;
+    fault.assert_fired();
+}
+
+#[test]
+#[should_panic(expected = "a delay of 18446744073709551615.999999999s never ends; write `Fault::watch_frozen()`")]
+fn a_delay_that_never_ends_has_another_name() {
+    let _ = Fault::watch_delayed(std::time::Duration::MAX);
+}
+
+#[kubewright_testkit::test(timeout = "2h")]
+#[should_panic(expected = "2 h of the test's time have passed")]
+async fn a_request_that_is_slower_than_any_clock_is_a_request_that_never_ends() {
+    let (cluster, maps) = cluster();
+    cluster.inject(Fault::slow(std::time::Duration::MAX).of("configmaps"));
+    let _ = create(&maps, "a").await;
+}
+
 #[test]
 #[should_panic(expected = "a delay of nothing")]
 fn a_delay_is_longer_than_nothing() {

@@ -1,4 +1,24 @@
+//! What the function of a test may take and return.
+
 use std::fmt;
+
+use crate::cluster::TestCluster;
+
+/// What the body of a test takes.
+#[diagnostic::on_unimplemented(
+    message = "a test cannot take `{Self}`",
+    label = "write `cluster: TestCluster`, or take nothing and make it in the body"
+)]
+pub trait Parameter {
+    /// What is handed to the body.
+    fn of(cluster: TestCluster) -> Self;
+}
+
+impl Parameter for TestCluster {
+    fn of(cluster: TestCluster) -> Self {
+        cluster
+    }
+}
 
 /// What the body of a test answers: `()`, or a `Result` whose error fails the test.
 #[diagnostic::on_unimplemented(

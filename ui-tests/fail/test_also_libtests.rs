@@ -1,0 +1,5 @@
+#[kubewright_testkit::test]
+#[test]
+async fn it_works() {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[kubewright_testkit::test]
+const IT_WORKS: bool = true;
+
+fn main() {}

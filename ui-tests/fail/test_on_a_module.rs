@@ -1,0 +1,4 @@
+#[kubewright_testkit::test]
+mod it_works {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[kubewright_testkit::test]
+struct ItWorks;
+
+fn main() {}

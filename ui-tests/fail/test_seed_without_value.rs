@@ -1,0 +1,4 @@
+#[kubewright_testkit::test(seed)]
+async fn it_works() {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[kubewright_testkit::test(seeds = 100)]
+async fn it_works() {}
+
+fn main() {}

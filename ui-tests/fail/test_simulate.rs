@@ -1,0 +1,4 @@
+#[kubewright_testkit::test(simulate = off)]
+async fn it_works() {}
+
+fn main() {}

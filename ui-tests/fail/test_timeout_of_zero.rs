@@ -1,0 +1,4 @@
+#[kubewright_testkit::test(timeout = "0s")]
+async fn it_works() {}
+
+fn main() {}

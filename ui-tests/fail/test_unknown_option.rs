@@ -1,0 +1,4 @@
+#[kubewright_testkit::test(sed = 7)]
+async fn it_works() {}
+
+fn main() {}
