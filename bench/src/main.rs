@@ -10,6 +10,7 @@ mod engine;
 mod harness;
 mod process;
 mod processes;
+mod testkit;
 
 use clap::Parser;
 use tokio::runtime::{Builder, Runtime};
@@ -30,6 +31,11 @@ enum Bench {
     /// A process that the suite `engine` measures
     #[command(hide = true)]
     EngineWorker(engine::work::Options),
+    /// The testkit: a scenario, a thousand of them, an hour of a busy cluster
+    Testkit(harness::Options),
+    /// A process that the suite `testkit` measures
+    #[command(hide = true)]
+    TestkitScenario(testkit::ScenarioArgs),
     /// A process that the suite `cache` measures
     #[command(hide = true)]
     CacheWorker(cache::work::Options),
@@ -65,6 +71,8 @@ fn run(bench: &Bench) -> Result<bool, Failure> {
         Bench::Engine(options) => many_threads()?.block_on(engine::run(options)),
         Bench::EngineWorker(options) => many_threads()?.block_on(engine::work::run(options)),
         Bench::CacheWorker(options) => many_threads()?.block_on(cache::work::run(options)),
+        Bench::Testkit(options) => one_thread()?.block_on(testkit::run(options)),
+        Bench::TestkitScenario(args) => testkit::run_one(args),
         Bench::ApiServer(options) => Ok(options.clone().run().map(|()| true)?),
         Bench::Hello { listen } => many_threads()?
             .block_on(apiserver::hello::serve(*listen))

@@ -3,6 +3,7 @@
 mod cli;
 mod conflict;
 mod crash;
+mod hour;
 mod life;
 mod recover;
 mod scale;
