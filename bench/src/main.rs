@@ -11,6 +11,7 @@ mod harness;
 mod process;
 mod processes;
 mod testkit;
+mod webhook;
 
 use clap::Parser;
 use tokio::runtime::{Builder, Runtime};
@@ -36,6 +37,8 @@ enum Bench {
     /// A process that the suite `testkit` measures
     #[command(hide = true)]
     TestkitScenario(testkit::ScenarioArgs),
+    /// Webhooks: cost of a review, change of certificates
+    Webhook(harness::Options),
     /// A process that the suite `cache` measures
     #[command(hide = true)]
     CacheWorker(cache::work::Options),
@@ -70,6 +73,7 @@ fn run(bench: &Bench) -> Result<bool, Failure> {
         Bench::Cache(options) => many_threads()?.block_on(cache::run(options)),
         Bench::Engine(options) => many_threads()?.block_on(engine::run(options)),
         Bench::EngineWorker(options) => many_threads()?.block_on(engine::work::run(options)),
+        Bench::Webhook(options) => one_thread()?.block_on(webhook::run(options)),
         Bench::CacheWorker(options) => many_threads()?.block_on(cache::work::run(options)),
         Bench::Testkit(options) => one_thread()?.block_on(testkit::run(options)),
         Bench::TestkitScenario(args) => testkit::run_one(args),

@@ -12,6 +12,7 @@ mod predicate;
 mod status_conditions;
 mod test;
 mod value;
+mod webhooks;
 
 use proc_macro::TokenStream;
 
@@ -43,6 +44,12 @@ pub fn status_conditions(input: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn testkit_test(attr: TokenStream, item: TokenStream) -> TokenStream {
     test::test(attr.into(), &item.into()).into()
+}
+
+#[doc = include_str!("../docs/webhooks.md")]
+#[proc_macro_attribute]
+pub fn webhooks(attr: TokenStream, item: TokenStream) -> TokenStream {
+    webhooks::webhooks(attr.into(), &item.into()).into()
 }
 
 /// Removes the item that a derive above it has read.

@@ -53,6 +53,7 @@ pub mod sources;
 pub mod status_of;
 mod sync;
 pub mod watch;
+pub mod webhook;
 pub mod workqueue;
 
 pub use context::Context;
@@ -67,7 +68,7 @@ pub use object::Object;
 pub use predicate::{Predicate, predicates};
 pub use reconciler::{Action, Cleanup, Reconciler};
 
-pub use kubewright_macros::{CustomResource, KubeSchema, StatusConditions, controller};
+pub use kubewright_macros::{CustomResource, KubeSchema, StatusConditions, controller, webhooks};
 
 pub use k8s_openapi;
 pub use kube;

@@ -32,7 +32,7 @@ pub use kube::{Resource, ResourceExt};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 
-pub use kubewright_macros::{CustomResource, KubeSchema, StatusConditions, controller};
+pub use kubewright_macros::{CustomResource, KubeSchema, StatusConditions, controller, webhooks};
 
 pub use crate::conditions::{ConditionStatus, Conditions, StatusConditions};
 pub use crate::context::{Context, Patch, Query};

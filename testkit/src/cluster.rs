@@ -25,6 +25,7 @@ use crate::latency::{Latency, Network};
 use crate::operator::{Operator, OperatorBuilder};
 use crate::requests::Requests;
 use crate::story::{Role, Story};
+use crate::webhooks::Webhooks;
 use crate::{random, seeded};
 
 /// Configures a [`TestCluster`]; see each method for its default.
@@ -185,6 +186,7 @@ impl Builder {
             installer: Installer::new(server.clone(), client.clone(), "kubectl"),
             story,
             operators: Mutex::default(),
+            webhooks: Webhooks::default(),
             network,
             server,
             client,
@@ -210,6 +212,7 @@ struct Inner {
     story: Story,
     operators: Mutex<Vec<Known>>,
     network: Network,
+    webhooks: Webhooks,
     controllers: JoinHandle<()>,
 }
 
@@ -441,6 +444,11 @@ impl TestCluster {
     /// What lies between clients and the server.
     pub(crate) fn network(&self) -> &Network {
         &self.0.network
+    }
+
+    /// The webhooks of the operators.
+    pub(crate) fn webhooks(&self) -> &Webhooks {
+        &self.0.webhooks
     }
 
     async fn send<K: Object, T: DeserializeOwned>(

@@ -42,6 +42,7 @@ mod requests;
 mod seeded;
 mod story;
 mod wait;
+mod webhooks;
 mod workloads;
 
 pub mod oracles;
@@ -55,6 +56,7 @@ pub use operator::{Operator, OperatorBuilder};
 pub use oracles::{Snapshot, Violation};
 pub use requests::Requests;
 pub use story::{Effect, Entry, EventSeen, Excerpt, RequestMade, Story, What};
+pub use webhooks::{BrokenWebhooks, WebhookFault};
 pub use workloads::Workloads;
 
 pub use kubewright_macros::testkit_test as test;
@@ -73,3 +75,8 @@ pub mod __private {
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/testing.md")]
 struct Guide;
+
+/// The snippets of the guide to webhooks.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/webhooks.md")]
+struct WebhooksGuide;

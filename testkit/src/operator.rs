@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use kubewright::Env;
@@ -9,7 +10,7 @@ use kubewright::dev::{Installer, service_account_token};
 use kubewright::env::{Gate, Run};
 use kubewright::kube;
 use kubewright::manager::{LeaderElection, Manager, ManagerError, Options, Shutdown};
-use kubewright::manifests::Manifests;
+use kubewright::webhook::{Endpoint, Reach, Serving};
 use tokio::task::JoinHandle;
 
 use crate::caller;
@@ -20,6 +21,8 @@ use crate::requests::Requests;
 
 /// Where operators of a test live.
 const NAMESPACE: &str = "default";
+/// How long webhooks may take to answer after the start.
+const OPEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Configures one replica. [`TestCluster::operator`] makes it; [`OperatorBuilder::start`] starts it.
 #[must_use = "a builder does nothing until `start`"]
@@ -30,6 +33,7 @@ pub struct OperatorBuilder {
     options: Options,
     crash: Option<Crash>,
     install: bool,
+    webhooks: Option<Endpoint>,
 }
 
 impl OperatorBuilder {
@@ -41,6 +45,7 @@ impl OperatorBuilder {
             options: Options::default(),
             crash: None,
             install: true,
+            webhooks: None,
         }
     }
 
@@ -92,8 +97,14 @@ impl OperatorBuilder {
     /// # Panics
     ///
     /// When the server refuses the manifests.
-    pub async fn start(self) -> Operator {
+    pub async fn start(mut self) -> Operator {
         let name = self.manager.name().to_owned();
+        let operator = name.clone();
+        if !self.manager.webhooks().is_empty() && self.options.webhooks.is_none() {
+            let endpoint = Endpoint::new();
+            self.options.webhooks = Some(Serving::InProcess(endpoint.clone()));
+            self.webhooks = Some(endpoint);
+        }
         if self.install {
             self.install_manifests().await;
         }
@@ -121,7 +132,16 @@ impl OperatorBuilder {
         let clock = ReplicaClock::new(shared.clone());
         let env = Env::new(clock.clone(), shared.next_u64()).gated(gate);
         let manager = self.manager.env(env.clone()).observer(observer);
+        let webhooks = self.webhooks.take();
+        if let Some(endpoint) = &webhooks {
+            let services = self.cluster.webhooks();
+            services.add(&self.cluster, &operator, NAMESPACE, endpoint.clone(), Arc::clone(&wire));
+        }
         let task = env.spawn("manager", manager.run(client, self.options, stop.clone()));
+        if let Some(endpoint) = webhooks {
+            // What its users write would be refused before. One that cannot start says so when it is asked how it ended.
+            let _ = tokio::time::timeout(OPEN_WITHIN, endpoint.opened()).await;
+        }
         Operator {
             user,
             cluster: self.cluster,
@@ -139,9 +159,11 @@ impl OperatorBuilder {
             self.cluster.own_client(),
             "kubewright-testkit",
         );
-        let declared = self.manager.declarations().into_iter().cloned();
-        let manifests =
-            Manifests::new(self.manager.name(), NAMESPACE, declared).namespaces(self.options.namespaces.clone());
+        let manifests = self
+            .manager
+            .manifests(NAMESPACE)
+            .reach(Reach::InProcess)
+            .namespaces(self.options.namespaces.clone());
         for object in manifests.objects() {
             if let Err(error) = installer.object("the operator's manifests", &object).await {
                 panic!("{error}");

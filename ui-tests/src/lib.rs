@@ -59,4 +59,7 @@ mod documentation {
 
     #[doc = include_str!("../../macros/docs/test.md")]
     struct Test;
+
+    #[doc = include_str!("../../macros/docs/webhooks.md")]
+    struct Webhooks;
 }

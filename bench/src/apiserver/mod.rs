@@ -8,7 +8,7 @@ mod requests;
 mod sockets;
 mod start;
 mod thread;
-mod tls;
+pub(crate) mod tls;
 
 use crate::Failure;
 use crate::harness::{Options, Suite};

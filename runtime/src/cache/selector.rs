@@ -91,6 +91,12 @@ impl Selector {
         })
     }
 
+    /// The selector as the API's `LabelSelector`.
+    pub(crate) fn to_label_selector(&self) -> serde_json::Value {
+        let expressions: Vec<serde_json::Value> = self.requirements.iter().map(Requirement::to_expression).collect();
+        serde_json::json!({ "matchExpressions": expressions })
+    }
+
     /// Whether everything is selected.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -151,6 +157,19 @@ impl Requirement {
             Self::NotIn(key, values) => labels.get(key).is_none_or(|value| !values.contains(value)),
             Self::Exists(key) => labels.get(key).is_some(),
             Self::Missing(key) => labels.get(key).is_none(),
+        }
+    }
+
+    fn to_expression(&self) -> serde_json::Value {
+        let (key, operator, values) = match self {
+            Self::In(key, values) => (key, "In", Some(values)),
+            Self::NotIn(key, values) => (key, "NotIn", Some(values)),
+            Self::Exists(key) => (key, "Exists", None),
+            Self::Missing(key) => (key, "DoesNotExist", None),
+        };
+        match values {
+            Some(values) => serde_json::json!({ "key": key, "operator": operator, "values": values }),
+            None => serde_json::json!({ "key": key, "operator": operator }),
         }
     }
 

@@ -57,6 +57,12 @@ pub(crate) struct RunArgs {
     /// Where to serve /healthz, /readyz and /statusz: HOST:PORT, PORT or `off`
     #[arg(long, value_name = "ADDR", env = "OPERATOR_HEALTH", default_value = "8081")]
     pub(crate) health: Endpoint,
+    /// Where to serve webhooks over TLS, where there are any: HOST:PORT, PORT or `off`
+    #[arg(long, value_name = "ADDR", env = "OPERATOR_WEBHOOKS", default_value = "9443")]
+    pub(crate) webhooks: Endpoint,
+    /// Directory with the webhooks' tls.crt and tls.key, read again when they change [default: the operator issues them]
+    #[arg(long, value_name = "DIR", env = "OPERATOR_WEBHOOK_CERTS")]
+    pub(crate) webhook_certs: Option<PathBuf>,
     /// How long running reconciles may take to finish after a request to stop
     #[arg(long, value_name = "TIME", env = "OPERATOR_STOP_WITHIN", default_value = "30s", value_parser = duration)]
     pub(crate) stop_within: Duration,
@@ -175,6 +181,9 @@ pub(crate) struct DevArgs {
     /// Where to serve /healthz, /readyz and /statusz: HOST:PORT, PORT or `off`
     #[arg(long, value_name = "ADDR", default_value = "off")]
     pub(crate) health: Endpoint,
+    /// How webhooks are called: `in-process`, or over `tls` at 127.0.0.1:9443 or another HOST:PORT
+    #[arg(long, value_name = "HOW", default_value = "in-process")]
+    pub(crate) webhooks: DevWebhooks,
     #[command(flatten)]
     pub(crate) logs: LogArgs,
 }
@@ -197,6 +206,23 @@ pub(crate) struct ManifestArgs {
     /// Grant what `run --metrics-access reviewed` asks the API server
     #[arg(long, value_name = "WHO", env = "OPERATOR_METRICS_ACCESS", default_value = "open")]
     pub(crate) metrics_access: Access,
+    /// Where the webhooks' certificates come from
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        env = "OPERATOR_WEBHOOK_CERT_SOURCE",
+        default_value = "issued"
+    )]
+    pub(crate) webhook_certs: CertSource,
+}
+
+/// Where the webhooks' certificates come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CertSource {
+    /// The operator issues them and tells the API server
+    Issued,
+    /// cert-manager does both
+    CertManager,
 }
 
 #[derive(Debug, Args)]
@@ -289,6 +315,30 @@ impl std::str::FromStr for Endpoint {
         text.parse()
             .map(|address| Self(Some(address)))
             .map_err(|_| "write HOST:PORT with an IP address, such as 127.0.0.1:8080, a PORT, or `off`".to_owned())
+    }
+}
+
+/// How `dev` calls webhooks.
+#[cfg(feature = "dev")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DevWebhooks {
+    InProcess,
+    Tls(SocketAddr),
+}
+
+#[cfg(feature = "dev")]
+impl std::str::FromStr for DevWebhooks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "in-process" => Ok(Self::InProcess),
+            "tls" => Ok(Self::Tls(([127, 0, 0, 1], crate::webhook::PORT).into())),
+            _ => text
+                .parse()
+                .map(Self::Tls)
+                .map_err(|_| "write `in-process`, `tls`, or HOST:PORT with an IP address for TLS there".to_owned()),
+        }
     }
 }
 

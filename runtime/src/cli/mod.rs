@@ -14,11 +14,11 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::error::Result;
 use crate::manager::Manager;
-use crate::manifests::Manifests;
+use crate::webhook::Trust;
 
+use args::{CertSource, Cli, Command, ManifestArgs};
 #[cfg(feature = "dev")]
-pub(crate) use args::DevArgs;
-use args::{Cli, Command, ManifestArgs};
+pub(crate) use args::{DevArgs, DevWebhooks};
 pub(crate) use failure::Failure;
 pub(crate) use logs::Logs;
 #[cfg(feature = "dev")]
@@ -85,13 +85,15 @@ fn parse(mut command: clap::Command, line: Vec<OsString>) -> Result<Cli, clap::E
 
 fn print_manifests(manager: &Manager, args: ManifestArgs) -> Result<(), Failure> {
     use std::io::Write as _;
-    let manifests = Manifests::new(
-        manager.name(),
-        args.namespace,
-        manager.declarations().into_iter().cloned(),
-    )
-    .namespaces(args::named(args.watch_namespaces))
-    .metrics_access(args.metrics_access.into());
+    let trust = match args.webhook_certs {
+        CertSource::Issued => Trust::Injected,
+        CertSource::CertManager => Trust::cert_manager(manager.name(), &args.namespace),
+    };
+    let manifests = manager
+        .manifests(args.namespace)
+        .namespaces(args::named(args.watch_namespaces))
+        .metrics_access(args.metrics_access.into())
+        .trust(trust);
     let manifests = match args.image {
         Some(image) => manifests.deployment(image, args.replicas),
         None => manifests,

@@ -5,6 +5,8 @@ use super::connect::connect;
 use super::{Failure, Logs};
 use crate::env::Env;
 use crate::manager::{LeaderElection, Manager, Options, Shutdown};
+use crate::webhook::certificates::Certificates;
+use crate::webhook::{self, Serving, TlsOptions};
 
 /// kube logs each request that fails; the framework does so itself, with what it was for.
 const DEFAULT_FILTER: &str = "info,kube_client=off";
@@ -25,6 +27,22 @@ pub(super) async fn run(manager: Manager, args: RunArgs) -> Result<(), Failure> 
         stop_within: args.stop_within,
         ..Options::default()
     };
+    if !manager.webhooks().is_empty() {
+        let namespace = args.cluster.namespace.as_deref();
+        let namespace = namespace.unwrap_or_else(|| client.default_namespace());
+        options.webhooks = Some(match args.webhooks.0 {
+            // Nobody can call them.
+            None => Serving::InProcess(webhook::Endpoint::new()),
+            Some(address) => {
+                let mut tls = TlsOptions::new(namespace);
+                tls.address = address;
+                if let Some(directory) = args.webhook_certs {
+                    tls.certificates = Certificates::Files(directory);
+                }
+                Serving::Tls(tls)
+            }
+        });
+    }
     options.leader_election = election(args.election, args.cluster.namespace, &manager, &client);
     let stop = Shutdown::new();
     tokio::spawn(stop_on_signals(stop.clone()));

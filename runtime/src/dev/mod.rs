@@ -7,6 +7,7 @@ mod connect;
 mod console;
 mod install;
 mod kubeconfig;
+mod webhooks;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,11 +15,11 @@ use std::time::Duration;
 
 use kubewright_apiserver::server::{ApiServer, Simulate, Tls};
 use tokio::net::TcpListener;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::cli::{DevArgs, Failure, Logs, stop_on_signals};
+use crate::cli::{DevArgs, DevWebhooks, Failure, Logs, stop_on_signals};
 use crate::manager::{LeaderElection, Manager, Options, Shutdown};
-use crate::manifests::Manifests;
+use crate::webhook::{CERTIFICATES, Endpoint, Reach, Serving, TlsOptions, service_name};
 
 pub use connect::{connect, service_account_token, transport};
 use console::Console;
@@ -29,6 +30,9 @@ pub use kubewright_apiserver as apiserver;
 
 /// How long running reconciles may take to end after Ctrl-C.
 const STOP_WITHIN: Duration = Duration::from_millis(800);
+
+/// How long webhooks may take to be ready before samples are applied.
+const WEBHOOKS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Runs the operator against an embedded server until a signal stops it.
 pub(crate) async fn run(manager: Manager, args: DevArgs) -> Result<(), Failure> {
@@ -78,6 +82,7 @@ pub(crate) async fn run(manager: Manager, args: DevArgs) -> Result<(), Failure> 
         keep_going: args.keep_going,
         metrics: args.metrics.0,
         health: args.health.0,
+        webhooks: args.webhooks,
     };
     let outcome = dev.run(manager, &url, &kubeconfig, stop).await;
     closing.trigger();
@@ -95,6 +100,7 @@ struct Dev {
     keep_going: bool,
     metrics: Option<std::net::SocketAddr>,
     health: Option<std::net::SocketAddr>,
+    webhooks: DevWebhooks,
 }
 
 impl Dev {
@@ -110,7 +116,17 @@ impl Dev {
             metrics_addr: self.metrics,
             health_addr: self.health,
             stop_within: STOP_WITHIN,
+            webhooks: Some(self.serving(&operator)),
             ..Options::default()
+        };
+        let health = manager.health().clone();
+        let webhooks = !manager.webhooks().is_empty();
+        if webhooks && matches!(self.webhooks, DevWebhooks::Tls(_)) {
+            health.hold(CERTIFICATES);
+        }
+        let endpoint = match &options.webhooks {
+            Some(Serving::InProcess(endpoint)) if webhooks => Some(endpoint.clone()),
+            _ => None,
         };
         let token = service_account_token(&self.server, &self.namespace, &operator);
         let client = connect(&self.server, &token, &self.namespace);
@@ -120,6 +136,16 @@ impl Dev {
                 .run(client, options, stop.clone()),
         );
 
+        let open = async {
+            if let Some(endpoint) = &endpoint {
+                endpoint.opened().await;
+            }
+            while health.waits_for().contains(&CERTIFICATES) {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        // What keeps them from opening ends the operator, which is told below.
+        let _ = timeout(WEBHOOKS_WITHIN, open).await;
         let samples = self.samples(&admin, &console).await;
         if samples.is_err() {
             stop.trigger();
@@ -142,14 +168,31 @@ impl Dev {
         }
     }
 
+    /// Webhooks are called within the process, unless the flags ask for TLS.
+    fn serving(&self, operator: &str) -> Serving {
+        if let DevWebhooks::Tls(address) = self.webhooks {
+            let mut tls = TlsOptions::new(&self.namespace);
+            tls.address = address;
+            tls.reach = Reach::Url(format!("https://{address}"));
+            tls.drain = Duration::ZERO;
+            return Serving::Tls(tls);
+        }
+        let endpoint = Endpoint::new();
+        let authority = format!("{}.{}.svc", service_name(operator), self.namespace);
+        self.server.webhooks().route(&authority, Arc::new(endpoint.clone()));
+        Serving::InProcess(endpoint)
+    }
+
     /// Definitions, the operator's namespace and its rights.
     async fn install(&self, manager: &Manager, admin: &kube::Client) -> Result<(), Failure> {
         let installer = Installer::new(self.server.clone(), admin.clone(), "kubewright-dev");
         let namespace = serde_json::json!({
             "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": self.namespace },
         });
-        let declared = manager.declarations().into_iter().cloned();
-        let manifests = Manifests::new(manager.name(), &self.namespace, declared);
+        let manifests = manager.manifests(&self.namespace).reach(match self.webhooks {
+            DevWebhooks::InProcess => Reach::InProcess,
+            DevWebhooks::Tls(address) => Reach::Url(format!("https://{address}")),
+        });
         for object in std::iter::once(namespace).chain(manifests.objects()) {
             installer
                 .object("the operator's manifests", &object)

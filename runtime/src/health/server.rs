@@ -41,14 +41,18 @@ pub async fn bind(
 ) -> Result<Server, ListenError> {
     match TcpListener::bind(addr).await {
         Ok(listener) => Ok(Server { listener, router, what }),
-        Err(error) => {
-            let remedy = remedy(error.kind(), flag);
-            Err(ListenError {
-                what,
-                addr,
-                error,
-                remedy,
-            })
+        Err(error) => Err(ListenError::new(what, flag, addr, error)),
+    }
+}
+
+impl ListenError {
+    /// What keeps `what` from listening on `addr`, which `flag` gives.
+    pub(crate) fn new(what: &'static str, flag: &str, addr: SocketAddr, error: std::io::Error) -> Self {
+        Self {
+            what,
+            addr,
+            remedy: remedy(error.kind(), flag),
+            error,
         }
     }
 }

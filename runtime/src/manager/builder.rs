@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::error::ManagerError;
+use super::migrate::Migrate;
 use super::options::Options;
 use super::runnable::Runnable;
 use crate::controller::AnyController;
@@ -13,8 +14,12 @@ use crate::diagnostics::Observer;
 use crate::env::Env;
 use crate::grants::Declare;
 use crate::health::Health;
+use crate::kind::Kind;
+use crate::manifests::Manifests;
 use crate::metrics::Metrics;
+use crate::object::Object;
 use crate::shutdown::Shutdown;
+use crate::webhook::{self, Registered, Webhooks};
 
 /// An operator: its controllers, and what they share.
 ///
@@ -29,6 +34,8 @@ pub struct Manager {
     pub(super) invalid: Vec<InvalidDeclaration>,
     pub(super) runnables: Vec<Arc<dyn Runnable>>,
     pub(super) observers: Vec<Arc<dyn Observer>>,
+    pub(super) webhooks: Vec<Registered>,
+    pub(super) migrated: Vec<Kind>,
 }
 
 impl Manager {
@@ -46,6 +53,8 @@ impl Manager {
             invalid: Vec::new(),
             runnables: Vec::new(),
             observers: Vec::new(),
+            webhooks: Vec::new(),
+            migrated: Vec::new(),
         }
     }
 
@@ -70,6 +79,25 @@ impl Manager {
     #[must_use]
     pub fn runnable(mut self, runnable: impl Runnable) -> Self {
         self.runnables.push(Arc::new(runnable));
+        self
+    }
+
+    /// Adds webhooks: a type with `#[webhooks(…)]`, or one that implements [`Webhooks`] by hand. They run on every
+    /// replica.
+    #[must_use]
+    pub fn webhook<W: Webhooks + Send + Sync + 'static>(mut self, webhooks: W) -> Self {
+        self.webhooks.push(webhook::Declaration::of().erase(webhooks));
+        self
+    }
+
+    /// Rewrites what is stored in an older version of `K`, whenever the version that is stored has changed, and then says
+    /// so in the definition's `status.storedVersions`. Runs on the leader: 20 objects a second, and after a restart from
+    /// where it was.
+    #[must_use]
+    pub fn migrate_storage<K: Object + kube::CustomResourceExt>(mut self) -> Self {
+        let kind = Kind::of::<K>();
+        self.runnables.push(Arc::new(Migrate::new(&self.name, kind.clone())));
+        self.migrated.push(kind);
         self
     }
 
@@ -111,6 +139,20 @@ impl Manager {
         self.controllers.iter().map(|c| c.declared()).collect()
     }
 
+    /// What the webhooks declare, in order of registration.
+    #[must_use]
+    pub fn webhooks(&self) -> Vec<webhook::Declared> {
+        self.webhooks.iter().map(|webhook| webhook.declared.clone()).collect()
+    }
+
+    /// What has to be in the cluster before the operator runs, for one whose pods are in `namespace`.
+    pub fn manifests(&self, namespace: impl Into<String>) -> Manifests {
+        let declared = self.declarations().into_iter().cloned();
+        Manifests::new(&self.name, namespace, declared)
+            .webhooks(self.webhooks())
+            .migrates(self.migrated.clone())
+    }
+
     /// Finds mistakes of registration, so that commands like `manifests` can report them without a cluster.
     ///
     /// # Errors
@@ -120,7 +162,7 @@ impl Manager {
         if let Some(invalid) = self.invalid.first() {
             return Err(invalid.clone().into());
         }
-        if self.controllers.is_empty() && self.runnables.is_empty() {
+        if self.controllers.is_empty() && self.runnables.is_empty() && self.webhooks.is_empty() {
             return Err(ManagerError::Nothing);
         }
         let mut names = BTreeSet::new();
@@ -129,6 +171,15 @@ impl Manager {
             if !names.insert(&declared.name) {
                 return Err(ManagerError::DuplicateController {
                     name: declared.name.clone(),
+                });
+            }
+        }
+        let mut judged = BTreeSet::new();
+        for webhook in &self.webhooks {
+            webhook.declared.check()?;
+            if !judged.insert(&webhook.declared.kind) {
+                return Err(ManagerError::DuplicateWebhooks {
+                    kind: webhook.declared.kind.to_string(),
                 });
             }
         }

@@ -3,6 +3,7 @@
 use crate::client::ClientError;
 use crate::declaration::InvalidDeclaration;
 use crate::health::ListenError;
+use crate::webhook::InvalidWebhooks;
 
 /// Why a manager did not start, or ended without being asked to. Each message is one line with the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +18,15 @@ pub enum ManagerError {
     /// A controller's declaration makes no sense.
     #[error(transparent)]
     InvalidDeclaration(#[from] InvalidDeclaration),
+    /// The declaration of webhooks makes no sense, or a conversion loses something.
+    #[error(transparent)]
+    InvalidWebhooks(#[from] InvalidWebhooks),
+    /// Two types with webhooks judge one kind.
+    #[error("two types have webhooks for {kind}: let one of them do both")]
+    DuplicateWebhooks {
+        /// The kind, such as `apps.demo.dev`.
+        kind: String,
+    },
     /// There is nothing to run.
     #[error("the manager has no controllers and no runnables: add one with `.controller(…)`")]
     Nothing,

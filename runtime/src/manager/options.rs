@@ -8,6 +8,7 @@ use super::error::ManagerError;
 use crate::finalizer::Leftovers;
 use crate::health::MetricsAccess;
 use crate::leader::LeaderElection;
+use crate::webhook::Serving;
 
 /// What a deployment chooses. The command line fills it in; tests set fields.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Options {
     pub metrics_addr: Option<SocketAddr>,
     /// Where `/healthz`, `/readyz` and `/statusz` are served. Default: nowhere. May equal `metrics_addr`.
     pub health_addr: Option<SocketAddr>,
+    /// How webhooks are served; needed where there are any. Default: not at all.
+    pub webhooks: Option<Serving>,
     /// Namespaces to watch; empty for all. Default: all.
     pub namespaces: Vec<String>,
     /// The most objects that the operator may delete within a minute, over all controllers; beyond it a deletion is an
@@ -43,6 +46,7 @@ impl Default for Options {
             leader_election: None,
             metrics_addr: None,
             health_addr: None,
+            webhooks: None,
             namespaces: Vec::new(),
             deletes_per_minute: None,
             stop_within: Duration::from_secs(30),

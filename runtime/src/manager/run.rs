@@ -12,6 +12,7 @@ use super::listen::listen;
 use super::options::Options;
 use super::publish;
 use super::runnable::{RunContext, Runnable};
+use super::webhooks::{Parts, Webhooks};
 use crate::cache::{Informer, Informers, KeepManagers};
 use crate::client::{DeleteCap, Origin, Transport, WriteFence};
 use crate::controller::{AnyController, CatchUps, Services};
@@ -66,6 +67,7 @@ struct Life {
     services: Services,
     /// Servers, informers, events: what the rest depends on.
     base: Group,
+    webhooks: Option<Webhooks>,
     publisher: Group,
     /// What needs no leader.
     always: Group,
@@ -98,6 +100,7 @@ impl Life {
             controllers,
             runnables,
             observers,
+            webhooks,
             ..
         } = manager;
         let mut transport = Transport::builder(client, env.clone())
@@ -111,6 +114,14 @@ impl Life {
         }
         let transport = transport.build();
         let servers = listen(&options, &health, &metrics, &transport).await?;
+        let parts = Parts {
+            operator: &operator,
+            transport: &transport,
+            env: &env,
+            metrics: &metrics,
+            health: &health,
+        };
+        let webhooks = Webhooks::open(&webhooks, options.webhooks.as_ref(), &parts).await?;
         let managers: Vec<String> = controllers
             .iter()
             .filter_map(|controller| controller.declared().field_manager.clone())
@@ -158,6 +169,7 @@ impl Life {
             always: Group::new(&env),
             leading: Group::new(&env),
             base,
+            webhooks,
             services,
             options,
             waiting: Members::default(),
@@ -184,6 +196,7 @@ impl Life {
                 biased;
                 () = stop.wait() => return End::Asked,
                 error = self.base.failed() => return End::Failed(error),
+                error = failed(self.webhooks.as_mut()) => return End::Failed(error),
                 error = self.always.failed() => return End::Failed(error),
                 () = elector.acquire() => {}
             }
@@ -197,6 +210,7 @@ impl Life {
             biased;
             () = stop.wait() => End::Asked,
             error = self.base.failed() => End::Failed(error),
+            error = failed(self.webhooks.as_mut()) => End::Failed(error),
             error = self.always.failed() => End::Failed(error),
             error = self.leading.failed() => End::Failed(error),
             lost = hold(self.elector.as_mut()) => End::Lost(lost),
@@ -209,6 +223,7 @@ impl Life {
             options,
             services,
             mut base,
+            webhooks,
             mut publisher,
             mut always,
             mut leading,
@@ -232,7 +247,12 @@ impl Life {
                 leading.drop_work().await;
             }
         };
-        tokio::join!(stop_leading, always.finish(within));
+        let drained = async {
+            if let Some(webhooks) = &webhooks {
+                webhooks.drained().await;
+            }
+        };
+        tokio::join!(stop_leading, always.finish(within), drained);
         drop((leading, always));
         // The recorders are gone with the services, so the publisher ends when it has sent what waits.
         drop(services);
@@ -246,6 +266,9 @@ impl Life {
             && !matches!(end, End::Lost(_))
         {
             elector.release().await;
+        }
+        if let Some(webhooks) = webhooks {
+            webhooks.close().await;
         }
         base.stop.trigger();
         let _ = timeout(REST_WITHIN, base.finish(REST_WITHIN)).await;
@@ -358,6 +381,14 @@ fn start(group: &mut Group, members: Members, services: &Services) {
                 error: error.to_string(),
             })
         });
+    }
+}
+
+/// Returns when a part of the webhooks failed; never where there are none.
+async fn failed(webhooks: Option<&mut Webhooks>) -> ManagerError {
+    match webhooks {
+        Some(webhooks) => webhooks.failed().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -11,7 +11,12 @@ pub(super) struct Workload {
     pub(super) replicas: u32,
     /// Whether scrapers must show who they are.
     pub(super) reviewed: bool,
+    /// The Secret with the webhooks' certificates, where something else than the operator writes it.
+    pub(super) certificates: Option<String>,
 }
+
+/// Where the webhooks' certificates are mounted.
+const CERTIFICATES: &str = "/etc/webhook-certificates";
 
 /// How long a pod may take to stop: running reconciles have 30 s, then the Lease is given back.
 const STOP_SECONDS: u32 = 40;
@@ -28,9 +33,15 @@ pub(super) fn object(names: &Names<'_>, watched: &[String], workload: &Workload)
     if workload.reviewed {
         env.push(json!({ "name": "OPERATOR_METRICS_ACCESS", "value": "reviewed" }));
     }
+    let (mut volumes, mut mounts) = (Vec::new(), Vec::new());
+    if let Some(secret) = &workload.certificates {
+        env.push(json!({ "name": "OPERATOR_WEBHOOK_CERTS", "value": CERTIFICATES }));
+        volumes.push(json!({ "name": "webhook-certificates", "secret": { "secretName": secret } }));
+        mounts.push(json!({ "name": "webhook-certificates", "mountPath": CERTIFICATES, "readOnly": true }));
+    }
     let probe = |path: &str| json!({ "httpGet": { "path": path, "port": "health" }, "periodSeconds": 10 });
     let selector = json!({ "app.kubernetes.io/name": names.operator });
-    json!({
+    let mut deployment = json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": names.meta(names.operator, Some(names.namespace)),
@@ -67,5 +78,11 @@ pub(super) fn object(names: &Names<'_>, watched: &[String], workload: &Workload)
                 },
             },
         },
-    })
+    });
+    if !volumes.is_empty() {
+        let pod = &mut deployment["spec"]["template"]["spec"];
+        pod["containers"][0]["volumeMounts"] = mounts.into();
+        pod["volumes"] = volumes.into();
+    }
+    deployment
 }

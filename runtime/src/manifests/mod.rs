@@ -16,6 +16,8 @@ use serde_json::Value;
 
 use crate::declaration::Declared;
 use crate::health::MetricsAccess;
+use crate::kind::Kind;
+use crate::webhook::{self, Configuration, Reach, Trust};
 
 use deployment::Workload;
 use roles::Names;
@@ -32,6 +34,10 @@ pub struct Manifests {
     declared: Vec<Declared>,
     access: MetricsAccess,
     workload: Option<(String, u32)>,
+    webhooks: Vec<webhook::Declared>,
+    migrated: Vec<Kind>,
+    reach: Reach,
+    trust: Trust,
 }
 
 impl Manifests {
@@ -50,6 +56,10 @@ impl Manifests {
             declared: declared.into_iter().collect(),
             access: MetricsAccess::Open,
             workload: None,
+            webhooks: Vec::new(),
+            migrated: Vec::new(),
+            reach: Reach::Service,
+            trust: Trust::Injected,
         }
     }
 
@@ -65,6 +75,34 @@ impl Manifests {
     #[must_use]
     pub fn deployment(mut self, image: impl Into<String>, replicas: u32) -> Self {
         self.workload = Some((image.into(), replicas));
+        self
+    }
+
+    /// Adds the operator's webhooks. Default: none.
+    #[must_use]
+    pub fn webhooks(mut self, webhooks: impl IntoIterator<Item = webhook::Declared>) -> Self {
+        self.webhooks = webhooks.into_iter().collect();
+        self
+    }
+
+    /// Adds kinds whose stored objects the operator migrates. Default: none.
+    #[must_use]
+    pub fn migrates(mut self, kinds: impl IntoIterator<Item = Kind>) -> Self {
+        self.migrated = kinds.into_iter().collect();
+        self
+    }
+
+    /// Where the API server finds the webhooks. Default: behind the Service, in the operator's namespace.
+    #[must_use]
+    pub fn reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    /// How the API server comes to trust the webhooks' certificates. Default: the operator sees to it.
+    #[must_use]
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
         self
     }
 
@@ -93,6 +131,14 @@ impl Manifests {
             }
             crds.insert(name, value);
         }
+        // Those with several versions take the place of those with one. What does not fit together is found by
+        // `Manager::check`; here the one version stays.
+        for (name, mut value) in self.configuration().definitions(&self.webhooks).unwrap_or_default() {
+            if let Some(object) = value.as_object_mut() {
+                object.remove("status");
+            }
+            crds.insert(name, value);
+        }
         crds.into_values().collect()
     }
 
@@ -104,6 +150,10 @@ impl Manifests {
         if self.access == MetricsAccess::Reviewed {
             objects.extend(roles::of_metrics(&self.operator, &self.namespace));
         }
+        if self.trust == Trust::Injected {
+            objects.extend(roles::of_webhooks(&self.operator, &self.namespace, &self.webhooks));
+        }
+        objects.extend(roles::of_migrations(&self.operator, &self.namespace, &self.migrated));
         objects
     }
 
@@ -119,18 +169,43 @@ impl Manifests {
             image,
             replicas,
             reviewed: self.access == MetricsAccess::Reviewed,
+            certificates: (!self.webhooks.is_empty() && matches!(self.trust, Trust::CertManager(_)))
+                .then(|| webhook::certificates::secret_name(&self.operator)),
         };
         Some(deployment::object(&names, &self.watched, &workload))
     }
 
+    /// The Service of the webhooks and their configurations; empty where there are no webhooks.
+    #[must_use]
+    pub fn webhook_configurations(&self) -> Vec<Value> {
+        if self.webhooks.is_empty() {
+            return Vec::new();
+        }
+        let configuration = self.configuration();
+        let mut objects: Vec<Value> = configuration.service().into_iter().collect();
+        objects.extend(configuration.issuers());
+        objects.extend(configuration.objects(&self.webhooks));
+        objects
+    }
+
     /// Everything, in the order in which it can be applied: definitions, then the ServiceAccount, then its rights, then
-    /// the Deployment.
+    /// the Deployment, then the webhooks.
     #[must_use]
     pub fn objects(&self) -> Vec<Value> {
         let mut objects = self.crds();
         objects.extend(self.rbac());
         objects.extend(self.workload());
+        objects.extend(self.webhook_configurations());
         objects
+    }
+
+    fn configuration(&self) -> Configuration<'_> {
+        Configuration {
+            operator: &self.operator,
+            namespace: &self.namespace,
+            reach: &self.reach,
+            trust: &self.trust,
+        }
     }
 
     /// [`Manifests::objects`] as a YAML stream for `kubectl apply -f -`.

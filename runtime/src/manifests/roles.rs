@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::rights;
 use crate::declaration::Declared;
+use crate::kind::Kind;
 use crate::rbac::PolicyRule;
+use crate::webhook;
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
@@ -64,6 +66,98 @@ pub(super) fn of_metrics(operator: &str, namespace: &str) -> Vec<Value> {
             "rules": [{ "nonResourceURLs": ["/metrics"], "verbs": ["get"] }],
         }),
     ]
+}
+
+/// What issuing and injecting certificates needs, by name: the Secret of the authority, the configurations, the
+/// definitions whose versions are converted. RBAC cannot restrict a create by name.
+pub(super) fn of_webhooks(operator: &str, namespace: &str, webhooks: &[webhook::Declared]) -> Vec<Value> {
+    if webhooks.is_empty() {
+        return Vec::new();
+    }
+    let names = Names { operator, namespace };
+    let rule = |group: &str, resource: &str, names: Vec<String>, verbs: &[&str]| PolicyRule {
+        api_groups: vec![group.to_owned()],
+        resources: vec![resource.to_owned()],
+        resource_names: names,
+        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
+        non_resource_urls: Vec::new(),
+    };
+    let own = vec![operator.to_owned()];
+    let definitions: Vec<String> = webhooks
+        .iter()
+        .filter(|webhook| webhook.conversion.is_some())
+        .map(|webhook| webhook.kind.to_string())
+        .collect();
+    let mut cluster = Vec::new();
+    for (resource, any) in [
+        (
+            "mutatingwebhookconfigurations",
+            webhooks.iter().any(|webhook| webhook.mutates),
+        ),
+        (
+            "validatingwebhookconfigurations",
+            webhooks.iter().any(|webhook| webhook.validates),
+        ),
+    ] {
+        if any {
+            cluster.push(rule(
+                "admissionregistration.k8s.io",
+                resource,
+                own.clone(),
+                &["get", "patch"],
+            ));
+        }
+    }
+    if !definitions.is_empty() {
+        let resource = "customresourcedefinitions";
+        cluster.push(rule("apiextensions.k8s.io", resource, definitions, &["get", "patch"]));
+    }
+    let secret = vec![crate::webhook::certificates::secret_name(operator)];
+    let within = [
+        rule("", "secrets", Vec::new(), &["create"]),
+        rule("", "secrets", secret, &["get", "update"]),
+    ];
+    let name = format!("{operator}-webhooks");
+    let mut objects = names.bound_cluster_role(&name, &cluster);
+    objects.extend(names.within(namespace, &name, &within));
+    objects
+}
+
+/// What a storage migration needs: the objects, the definition by name, and the ConfigMap with its progress.
+pub(super) fn of_migrations(operator: &str, namespace: &str, kinds: &[Kind]) -> Vec<Value> {
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let names = Names { operator, namespace };
+    let rule = |group: &str, resource: &str, names: &[String], verbs: &[&str]| PolicyRule {
+        api_groups: vec![group.to_owned()],
+        resources: vec![resource.to_owned()],
+        resource_names: names.to_vec(),
+        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
+        non_resource_urls: Vec::new(),
+    };
+    let definitions: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+    let group = "apiextensions.k8s.io";
+    let mut cluster: Vec<PolicyRule> = kinds
+        .iter()
+        .map(|kind| rule(kind.group(), kind.plural(), &[], &["list", "patch"]))
+        .collect();
+    cluster.push(rule(group, "customresourcedefinitions", &definitions, &["get"]));
+    cluster.push(rule(
+        group,
+        "customresourcedefinitions/status",
+        &definitions,
+        &["patch"],
+    ));
+    let progress = [crate::webhook::progress_name(operator)];
+    let within = [
+        rule("", "configmaps", &[], &["create"]),
+        rule("", "configmaps", &progress, &["get", "patch"]),
+    ];
+    let name = format!("{operator}-storage-migration");
+    let mut objects = names.bound_cluster_role(&name, &cluster);
+    objects.extend(names.within(namespace, &name, &within));
+    objects
 }
 
 /// Leader election: any Lease may be created (RBAC cannot restrict a create by name), only our own read and renewed.
@@ -131,6 +225,27 @@ impl Names<'_> {
             "kind": "ClusterRoleBinding",
             "metadata": self.meta(self.operator, None),
             "roleRef": { "apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": self.operator },
+            "subjects": self.subjects(),
+        });
+        vec![role, binding]
+    }
+
+    /// A ClusterRole of that name with its binding.
+    fn bound_cluster_role(&self, name: &str, rules: &[PolicyRule]) -> Vec<Value> {
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        let role = json!({
+            "apiVersion": RBAC,
+            "kind": "ClusterRole",
+            "metadata": self.meta(name, None),
+            "rules": rules,
+        });
+        let binding = json!({
+            "apiVersion": RBAC,
+            "kind": "ClusterRoleBinding",
+            "metadata": self.meta(name, None),
+            "roleRef": { "apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": name },
             "subjects": self.subjects(),
         });
         vec![role, binding]

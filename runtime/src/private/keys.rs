@@ -119,3 +119,30 @@ pub struct RateLimitKeys {
     /// `burst = 100`: how many may start at once after a rest.
     pub burst: Anything,
 }
+
+/// Keys of `#[webhooks(…)]`.
+#[derive(Debug, Default)]
+pub struct WebhookKeys {
+    /// `for = App`: the kind whose objects are judged; where versions are converted, the hub. Required.
+    pub r#for: Anything,
+    /// `validate`: objects are judged by `impl Validate<App>`.
+    pub validate: Anything,
+    /// `mutate`: objects are changed by `impl Mutate<App>` before they are stored.
+    pub mutate: Anything,
+    /// `convert = v1alpha1::App`, `convert = [v1alpha1::App, v1beta1::App]`: versions that are served too.
+    pub convert: Anything,
+    /// `loses(v1alpha1::App, "spec.mode")`: a field that gets lost on the way to that version and back, and may be.
+    pub loses: Anything,
+    /// `operations = [create, update]`: what the webhooks are asked about. Default: create and update.
+    pub operations: Anything,
+    /// `failure_policy = ignore`: what happens while the operator is down. Default: the request fails.
+    pub failure_policy: Anything,
+    /// `side_effects = none_on_dry_run`: effects outside of the answer. Default: none.
+    pub side_effects: Anything,
+    /// `match_conditions = [("not-mine", "request.name != 'a'")]`: CEL; the webhooks are called where all hold.
+    pub match_conditions: Anything,
+    /// `object_selector = "app=web"`: the webhooks are called for objects that match.
+    pub object_selector: Anything,
+    /// `timeout = "10s"`: how long the API server waits. Default: 10 s.
+    pub timeout: Anything,
+}

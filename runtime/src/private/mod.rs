@@ -15,7 +15,7 @@ mod handout;
 mod keys;
 
 pub use handout::{Handout, HandsOutNothing};
-pub use keys::{BackoffKeys, ControllerKeys, OwnsKeys, RateLimitKeys, RbacKeys, WatchesKeys};
+pub use keys::{BackoffKeys, ControllerKeys, OwnsKeys, RateLimitKeys, RbacKeys, WatchesKeys, WebhookKeys};
 
 /// Adds the definition of `K` to a declaration if `K` is a custom kind.
 ///

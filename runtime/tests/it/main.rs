@@ -31,3 +31,5 @@ mod ops_metrics;
 mod ops_observability;
 mod ops_uninstall;
 mod support;
+mod webhook_rotation;
+mod webhooks;

@@ -8,6 +8,7 @@ mod life;
 mod recover;
 mod scale;
 mod scenarios;
+mod webhooks;
 
 use app_operator::api::App;
 use kubewright::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
