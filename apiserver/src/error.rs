@@ -92,10 +92,8 @@ pub struct ApiError {
     pub retry_after: Option<u32>,
     /// Warnings that go out with the refusal.
     pub warnings: Vec<String>,
-    /// `metadata` of the Status, where a webhook gave one.
+    /// `metadata` of the Status: how to go on after an expired page, or what a webhook gave.
     pub metadata: Option<Box<Value>>,
-    /// `metadata.continue`: how to go on after an expired page.
-    pub continue_token: Option<String>,
 }
 
 impl ApiError {
@@ -110,7 +108,6 @@ impl ApiError {
             retry_after: None,
             warnings: Vec::new(),
             metadata: None,
-            continue_token: None,
         }
     }
 
@@ -262,9 +259,6 @@ impl ApiError {
         });
         if let Some(metadata) = &self.metadata {
             status["metadata"] = (**metadata).clone();
-        }
-        if let Some(token) = &self.continue_token {
-            status["metadata"]["continue"] = token.as_str().into();
         }
         if !self.reason.is_empty() {
             status["reason"] = self.reason.clone().into();

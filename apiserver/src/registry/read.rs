@@ -210,7 +210,7 @@ async fn next_page(
                  objects that were created, modified, or deleted between the time the first chunk was returned and now \
                  may show up in the list.",
             );
-            error.continue_token = Some(fresh.encode());
+            error.metadata = Some(Box::new(json!({ "continue": fresh.encode() })));
             error
         })?,
         Err(_) => store.view(name, namespace),
