@@ -75,8 +75,9 @@ impl GarbageCollector {
     fn classify(&self, node: &Node, uid: &Uid) -> Vec<(Owner, Worth)> {
         let catalog = self.cx.loopback.catalog();
         let worth = |owner: &Owner| {
-            // Asked first: an owner may have gone together with its kind, which nobody could look up any more.
-            if self.graph().is_gone(&owner.uid) {
+            // Asked first: an owner may have gone together with its kind, which nobody could look up any more. What lies in
+            // no namespace is not asked about here: it outlives a namespaced owner.
+            if !node.key.namespace.is_empty() && self.graph().is_gone(&owner.uid) {
                 return Worth::Dangling;
             }
             let (group, version) = owner.group_version();
