@@ -1,5 +1,7 @@
 //! What changed: the header of an object before and after, decoded without its body.
 
+mod known;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
@@ -108,15 +110,12 @@ impl Labels {
             if pairs.get(index + 1).is_some_and(|next| next.0.as_ref() == key.as_ref()) {
                 continue;
             }
-            for part in [key.as_ref(), value.as_ref()] {
-                text.extend(part.chars().filter(|c| *c != END));
-                text.push(END);
-            }
+            push_label(&mut text, key.as_ref(), value.as_ref());
         }
         Self::of_text(Arc::from(text))
     }
 
-    /// Labels whose text is known: sorted keys and values, each with its end.
+    /// Labels whose text is known: sorted keys, as [`push_label`] writes them, and values, each with its end.
     pub(crate) fn of_text(text: Arc<str>) -> Self {
         Self((!text.is_empty()).then_some(text))
     }
@@ -129,8 +128,13 @@ impl Labels {
 
     /// All labels, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut parts = self.text().split_terminator(END);
-        std::iter::from_fn(move || parts.next().zip(parts.next()))
+        Self::pairs(self.text())
+    }
+
+    /// The labels of a text.
+    pub(crate) fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+        let mut parts = text.split_terminator(END);
+        std::iter::from_fn(move || Some((known::long(parts.next()?), parts.next()?)))
     }
 
     /// How many labels there are.
@@ -153,6 +157,18 @@ impl Labels {
 impl fmt::Debug for Labels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// Adds a label to the text of [`Labels`].
+pub(crate) fn push_label(text: &mut String, key: &str, value: &str) {
+    for part in [known::short(key), value] {
+        if part.contains(END) {
+            text.extend(part.chars().filter(|c| *c != END));
+        } else {
+            text.push_str(part);
+        }
+        text.push(END);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::declaration::{MapInput, Mapper, Role, WatchDecl};
+use crate::declaration::{MapInput, Mapper, PrimaryIndex, Role, TRACKED_BY, WatchDecl};
 use crate::delta::{Delta, DeltaCause, Header};
 use crate::diagnostics::{Fields, Reason};
 use crate::error::Error;
@@ -37,11 +37,25 @@ pub fn owners(delta: &Delta, primary: &Kind) -> BTreeSet<ObjectKey> {
     headers.filter_map(|header| owner_key(header, primary)).collect()
 }
 
+/// The name of the index by which tracked objects find their primaries.
+pub(crate) const BY_UID: &str = "kubewright.dev/uid";
+
+/// The primaries whose uid a tracked object names, before and after. One that the cache does not hold (yet) is woken by
+/// its own first list, or never again.
+#[must_use]
+pub fn trackers(delta: &Delta, primaries: &PrimaryIndex) -> BTreeSet<ObjectKey> {
+    let headers = [&delta.old, &delta.new].into_iter().flatten();
+    let uids = headers.filter_map(|header| header.labels.get(TRACKED_BY));
+    uids.filter_map(|uid| primaries.find(BY_UID, uid).ok())
+        .flatten()
+        .collect()
+}
+
 /// The keys that a map function answers for the object before and after, and the first failure.
 ///
 /// A version that fails takes nothing from the other: an object that did not fit its type and was put right wakes what
 /// it maps to now.
-pub async fn mapped(delta: &Delta, mapper: &Mapper) -> (BTreeSet<ObjectKey>, Option<Error>) {
+pub async fn mapped(delta: &Delta, mapper: &Mapper, primaries: &PrimaryIndex) -> (BTreeSet<ObjectKey>, Option<Error>) {
     let mut keys = BTreeSet::new();
     let mut failure = None;
     for body in [delta.old_cached(), delta.new_cached()].into_iter().flatten() {
@@ -50,7 +64,7 @@ pub async fn mapped(delta: &Delta, mapper: &Mapper) -> (BTreeSet<ObjectKey>, Opt
             key: delta.key.clone(),
             body: body.json(),
         };
-        match mapper.map(input).await {
+        match mapper.map_among(input, primaries).await {
             Ok(more) => keys.extend(more),
             Err(error) => failure = failure.or(Some(error)),
         }
@@ -231,7 +245,7 @@ mod tests {
         let (wrong, right) = (text("1", &json!(5)), text("2", &json!({})));
         let key = ObjectKey::new("ns", "a");
         let delta = Delta::new(config_map(), key.clone(), Some(wrong), Some(right), DeltaCause::Event);
-        let (keys, failure) = mapped(&delta, &mapper).await;
+        let (keys, failure) = mapped(&delta, &mapper, &PrimaryIndex::default()).await;
         assert_eq!(keys, BTreeSet::from([key]));
         assert!(failure.is_some());
     }

@@ -1,7 +1,7 @@
 //! What names an object: cluster, namespace and name.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Names one object of a known kind.
 ///
@@ -19,8 +19,10 @@ pub struct ObjectKey {
 impl ObjectKey {
     /// Names an object in the only cluster; an empty namespace stands for cluster scope.
     pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        // Keys are made by the million: what all of them have is not allocated for each.
+        static ONLY: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
         Self {
-            cluster: Arc::from(""),
+            cluster: Arc::clone(&ONLY),
             namespace: namespace.into(),
             name: name.into(),
         }

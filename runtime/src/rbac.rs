@@ -23,7 +23,15 @@ pub fn rules(declared: &Declared) -> Vec<PolicyRule> {
         verbs.entry(place).or_default().extend(granted);
     };
     for watch in &declared.watches {
-        grant(&watch.kind, "", if watch.role.is_owned() { OWNS } else { READS });
+        grant(
+            &watch.kind,
+            "",
+            if watch.role.is_owned() || watch.role.is_tracked() {
+                OWNS
+            } else {
+                READS
+            },
+        );
     }
     let primary = &declared.primary;
     if declared.primary_has_status {

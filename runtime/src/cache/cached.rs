@@ -6,8 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
+use crate::cache::facts::{KeepManagers, ScanError, Scratch};
 use crate::cache::informer::Place;
-use crate::cache::scanner::{KeepManagers, ScanError, Scanner, Scratch};
+use crate::cache::scanner::Scanner;
 use crate::cache::store::Body;
 use crate::delta::Header;
 use crate::key::ObjectKey;
@@ -93,7 +94,13 @@ impl Cached {
     /// The object as JSON, without the field managers of others. Each call may have to decompress it.
     #[must_use]
     pub fn json(&self) -> Bytes {
-        self.body.json()
+        self.body.json(&self.header)
+    }
+
+    /// How long the body is as it is held.
+    #[cfg(test)]
+    pub(crate) fn stored_length(&self) -> usize {
+        self.body.length()
     }
 
     /// Digest of all but managedFields, resourceVersion and status: what "No-op skip" compares.
@@ -113,7 +120,7 @@ impl Cached {
         }
         let object = self
             .body
-            .read(|json| serde_json::from_slice::<K>(json))
+            .read(&self.header, |json| serde_json::from_slice::<K>(json))
             .map_err(|error| DecodeError {
                 kind: self.kind.clone(),
                 key: self.header.key.clone(),

@@ -1,20 +1,21 @@
-//! All informers of a manager, shared by its controllers, and what runs them.
+//! The informers of a manager: one for each kind, scope and selector, whoever asks.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::cache::facts::KeepManagers;
 use crate::cache::informer::Informer;
 use crate::cache::overlay::Overlay;
-use crate::cache::scanner::KeepManagers;
+use crate::cache::plan::Plan;
 use crate::cache::spec::InformerSpec;
 use crate::cache::store::Contexts;
 use crate::client::Transport;
 use crate::env::Env;
-use crate::watch::{WatchStatus, Watcher};
+use crate::watch::{self, WatchStatus};
 
 /// The informers of a manager. Cheap to clone; clones share them.
 #[derive(Clone)]
@@ -26,15 +27,26 @@ struct Inner {
     keep: KeepManagers,
     contexts: Arc<Contexts>,
     compress: bool,
-    registered: Mutex<Registered>,
-    arrived: Notify,
+    plan: Mutex<Plan>,
+    registered: Mutex<BTreeMap<InformerSpec, Entry>>,
+    changed: Arc<Notify>,
 }
 
-#[derive(Default)]
-struct Registered {
-    informers: BTreeMap<InformerSpec, Informer>,
-    /// Those that no task runs yet.
-    idle: Vec<Informer>,
+/// An informer, and who needs it.
+struct Entry {
+    informer: Informer,
+    need: Weak<Need>,
+    /// Runs it, once something does.
+    task: Option<Task>,
+}
+
+/// Held by everyone who needs an informer. When the last one goes, the informer stops.
+pub(crate) struct Need(Arc<Notify>);
+
+impl Drop for Need {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
 }
 
 impl Informers {
@@ -55,53 +67,71 @@ impl Informers {
             keep,
             contexts: Arc::default(),
             compress,
+            plan: Mutex::default(),
             registered: Mutex::default(),
-            arrived: Notify::new(),
+            changed: Arc::default(),
         }))
     }
 
-    /// The informer of a specification: the one there is, or a new one that [`Informers::run`] will run.
+    /// Says which informers will be asked for, so that those that one informer can serve share it from the beginning:
+    /// one of metadata is served by one of bodies, and only what all of them strip is stripped.
+    pub fn plan(&self, specs: impl IntoIterator<Item = InformerSpec>) {
+        let mut plan = self.0.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        plan.add(specs);
+    }
+
+    /// The informer that serves a specification: one there is, or a new one that [`Informers::run`] will run. It runs
+    /// for as long as somebody holds it.
     #[must_use]
     pub fn informer(&self, spec: &InformerSpec) -> Informer {
         let inner = &self.0;
+        let planned = {
+            let plan = inner.plan.lock().unwrap_or_else(PoisonError::into_inner);
+            plan.resolve(spec)
+        };
         let mut registered = self.registered();
-        if let Some(informer) = registered.informers.get(spec) {
-            return informer.clone();
-        }
-        let informer = Informer::new(
-            spec.clone(),
-            inner.keep.clone(),
-            &inner.contexts,
-            inner.compress,
-            inner.transport.overlay().clone(),
-            &inner.env,
-        );
-        registered.informers.insert(spec.clone(), informer.clone());
-        registered.idle.push(informer.clone());
+        let spec = match registered.keys().find(|other| other.serves(&planned)) {
+            Some(other) => other.clone(),
+            None => planned,
+        };
+        let entry = registered.entry(spec).or_insert_with_key(|spec| Entry {
+            informer: Informer::new(
+                spec.clone(),
+                inner.keep.clone(),
+                &inner.contexts,
+                inner.compress,
+                inner.transport.overlay().clone(),
+                &inner.env,
+            ),
+            need: Weak::new(),
+            task: None,
+        });
+        let need = entry.need.upgrade().unwrap_or_else(|| {
+            let need = Arc::new(Need(Arc::clone(&inner.changed)));
+            entry.need = Arc::downgrade(&need);
+            need
+        });
+        let informer = entry.informer.needed_by(need);
         drop(registered);
-        inner.arrived.notify_one();
+        inner.changed.notify_one();
         informer
     }
 
-    /// Runs every informer that is registered, now or later, until `stop` ends. Each has a task and a backoff of
-    /// its own, so that none holds up another.
+    /// Runs every informer that somebody needs, now or later, until `stop` ends. Each has a task and a backoff of its
+    /// own, so that none holds up another; one that nobody needs any more stops and forgets what it held.
     ///
     /// # Cancel safety
     ///
     /// Dropping it stops all informers.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
-        let mut tasks = Tasks::default();
+        let _all = StopAll(self);
         tokio::pin!(stop);
         loop {
-            let idle = std::mem::take(&mut self.registered().idle);
-            for informer in idle {
-                let watcher = Watcher::new(informer, self.0.transport.clone(), self.0.env.clone());
-                tasks.0.push(self.0.env.spawn("informer", watcher.run()));
-            }
+            self.turn();
             tokio::select! {
                 biased;
                 () = &mut stop => return,
-                () = self.0.arrived.notified() => {}
+                () = self.0.changed.notified() => {}
             }
         }
     }
@@ -135,13 +165,36 @@ impl Informers {
         self.all().iter().map(Informer::status).collect()
     }
 
-    /// All informers, ordered by specification.
+    /// All informers, ordered by specification. These handles keep none of them running.
     #[must_use]
     pub fn all(&self) -> Vec<Informer> {
-        self.registered().informers.values().cloned().collect()
+        self.registered().values().map(|entry| entry.informer.clone()).collect()
     }
 
-    fn registered(&self) -> MutexGuard<'_, Registered> {
+    /// Starts what is needed and stops what is not.
+    fn turn(&self) {
+        let mut stopped = Vec::new();
+        let mut registered = self.registered();
+        registered.retain(|_, entry| {
+            let needed = entry.need.strong_count() > 0;
+            if needed && entry.task.is_none() {
+                let (transport, env) = (self.0.transport.clone(), self.0.env.clone());
+                let running = watch::keep_up(entry.informer.clone(), transport, env.clone());
+                entry.task = Some(Task(env.spawn("informer", running)));
+            }
+            if !needed {
+                // Dropped without the lock: its subscribers may hold other informers.
+                stopped.push((entry.informer.clone(), entry.task.take()));
+            }
+            needed
+        });
+        drop(registered);
+        for (informer, _) in &stopped {
+            tracing::debug!(target: "kubewright::watch", informer = %informer.spec(), "nobody needs it, it stops");
+        }
+    }
+
+    fn registered(&self) -> MutexGuard<'_, BTreeMap<InformerSpec, Entry>> {
         self.0.registered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,14 +205,22 @@ impl fmt::Debug for Informers {
     }
 }
 
-/// Tasks that end with their owner.
-#[derive(Default)]
-struct Tasks(Vec<JoinHandle<()>>);
+/// A task that ends with its owner.
+struct Task(JoinHandle<()>);
 
-impl Drop for Tasks {
+impl Drop for Task {
     fn drop(&mut self) {
-        for task in &self.0 {
-            task.abort();
+        self.0.abort();
+    }
+}
+
+/// Stops all informers when dropped; they can be run again.
+struct StopAll<'a>(&'a Informers);
+
+impl Drop for StopAll<'_> {
+    fn drop(&mut self) {
+        for entry in self.0.registered().values_mut() {
+            entry.task = None;
         }
     }
 }

@@ -7,6 +7,7 @@
 mod answer;
 mod counted;
 mod state;
+mod waiting;
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,14 +17,16 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::cache::Cached;
-use crate::cache::scanner::{KeepManagers, Scanner};
+use crate::cache::facts::KeepManagers;
+use crate::cache::scanner::Scanner;
 use crate::client::Target;
 use crate::delta::{Header, Version};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
 
 use self::answer::Written;
-use self::state::{Held, State};
+use self::state::State;
+use self::waiting::Held;
 
 /// Own writes that informers have not seen yet. Clones share their entries.
 #[derive(Clone, Default)]

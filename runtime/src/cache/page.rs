@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
+use crate::cache::facts::ScanError;
 use crate::cache::json::{Cursor, JsonError};
-use crate::cache::scanner::ScanError;
 use crate::client::Page;
 use crate::delta::Version;
 

@@ -6,49 +6,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
+use memchr::memchr;
 
+use crate::cache::facts::{Facts, Identity, KeepManagers, ScanError, Scratch};
+use crate::cache::fold::{self, Known, Part, Span};
 use crate::cache::json::{Cursor, JsonError};
-use crate::delta::{END, Header, Labels, Version, finalizers_of, owners_of};
+use crate::cache::strip::{StripPath, strip};
+use crate::delta::{END, Labels, Version, push_label};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
-
-/// JSON that is not an object of the API.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScanError {
-    /// The text is not JSON.
-    #[error(transparent)]
-    Json(#[from] JsonError),
-    /// `metadata` or one of its members is missing.
-    #[error("the object has no {0}")]
-    Missing(&'static str),
-}
-
-/// Which entries of managedFields stay in the cache.
-#[derive(Clone, Debug, Default)]
-pub struct KeepManagers {
-    prefix: Option<Arc<str>>,
-    names: Arc<[String]>,
-}
-
-impl KeepManagers {
-    /// Keeps the entries of managers whose name starts with `<operator>/`, and of these managers.
-    #[must_use]
-    pub fn of(operator: &str, names: &[String]) -> Self {
-        Self {
-            prefix: (!operator.is_empty()).then(|| Arc::from(format!("{operator}/"))),
-            names: names.into(),
-        }
-    }
-
-    fn keeps(&self, manager: &str) -> bool {
-        self.prefix.as_deref().is_some_and(|prefix| manager.starts_with(prefix))
-            || self.names.iter().any(|name| {
-                // The status of an object is applied under the manager's name and a suffix.
-                manager == name || manager.strip_suffix("-status") == Some(name)
-            })
-    }
-}
 
 /// Scans the objects of one kind.
 #[derive(Clone, Debug)]
@@ -56,68 +22,7 @@ pub(crate) struct Scanner {
     /// `"apiVersion":…,"kind":…,` for items of lists that leave them out.
     type_meta: Arc<str>,
     keep: KeepManagers,
-}
-
-/// What a scan leaves beside the facts; reused from one object to the next.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    /// Text of [`Labels`].
-    pub(crate) labels: String,
-    /// Text that [`owners_of`] reads.
-    pub(crate) owners: String,
-    /// Text that [`finalizers_of`] reads.
-    pub(crate) finalizers: String,
-    /// The slim object.
-    pub(crate) body: Vec<u8>,
-}
-
-/// What is known of an object without decoding it, labels, owners and finalizers apart.
-#[derive(Debug)]
-pub(crate) struct Facts<'a> {
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) namespace: Cow<'a, str>,
-    pub(crate) uid: Cow<'a, str>,
-    pub(crate) version: Version,
-    pub(crate) generation: Option<i64>,
-    pub(crate) deletion: Option<Cow<'a, str>>,
-    pub(crate) deletion_grace: Option<i64>,
-    pub(crate) created: Option<Cow<'a, str>>,
-    pub(crate) annotations_digest: u64,
-    pub(crate) spec_digest: u64,
-    pub(crate) status_digest: u64,
-    pub(crate) content_digest: u64,
-}
-
-impl Facts<'_> {
-    /// The header of an object that no store holds.
-    pub(crate) fn header(&self, scratch: &Scratch) -> Header {
-        let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(Arc::from);
-        Header {
-            key: ObjectKey::new(&*self.namespace, &*self.name),
-            uid: Arc::from(&*self.uid),
-            version: self.version.clone(),
-            generation: self.generation,
-            labels: Labels::of_text(Arc::from(&*scratch.labels)),
-            owners: owners_of(&scratch.owners),
-            finalizers: finalizers_of(&scratch.finalizers),
-            deletion: text(&self.deletion),
-            deletion_grace: self.deletion_grace,
-            created: text(&self.created),
-            annotations_digest: self.annotations_digest,
-            spec_digest: self.spec_digest,
-            status_digest: self.status_digest,
-            content_digest: self.content_digest,
-        }
-    }
-}
-
-/// What tells one version of one object from another.
-#[derive(Debug)]
-pub(crate) struct Identity<'a> {
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) namespace: Cow<'a, str>,
-    pub(crate) uid: Cow<'a, str>,
-    pub(crate) version: Version,
+    strip: Arc<[StripPath]>,
 }
 
 impl Scanner {
@@ -128,12 +33,27 @@ impl Scanner {
             (kind.api_version(), kind.kind())
         };
         let type_meta = format!("\"apiVersion\":\"{api_version}\",\"kind\":\"{name}\",").into();
-        Self { type_meta, keep }
+        Self {
+            type_meta,
+            keep,
+            strip: Arc::default(),
+        }
+    }
+
+    /// Leaves out what lies at these paths, beside what every scanner leaves out.
+    pub(crate) fn without(mut self, strip: &[StripPath]) -> Self {
+        self.strip = strip.into();
+        self
     }
 
     /// Reads no further than it must to tell the object and its version.
     pub(crate) fn identify<'a>(&self, text: &'a [u8]) -> Result<Identity<'a>, ScanError> {
         identify(text)
+    }
+
+    /// What can be told of an object that cannot be read: its name, and its version where that is there.
+    pub(crate) fn recognise(&self, text: &[u8]) -> (Option<ObjectKey>, Option<Version>) {
+        recognise(text)
     }
 
     /// The facts of an object; labels, owners, finalizers and the slim body are left in `scratch`.
@@ -159,9 +79,27 @@ impl Scanner {
             Ok::<(), ScanError>(())
         })?;
         let end = cursor.position();
+        if let Some(at) = memchr(fold::MARK, &text[..end]) {
+            return Err(JsonError {
+                at,
+                expected: "no control character",
+            }
+            .into());
+        }
+        if let Some(more) = text[end..].iter().position(|byte| !byte.is_ascii_whitespace()) {
+            return Err(JsonError {
+                at: end + more,
+                expected: "the end",
+            }
+            .into());
+        }
         let mut metadata = metadata.ok_or(ScanError::Missing("metadata"))?;
         let prefix = if typed == (true, true) { "" } else { &*self.type_meta };
         slim(&text[..end], prefix, &metadata, &mut scratch.body);
+        if !self.strip.is_empty() {
+            strip(&scratch.body, &self.strip, &mut scratch.stripped)?;
+            std::mem::swap(&mut scratch.body, &mut scratch.stripped);
+        }
         metadata.facts.spec_digest = spec;
         metadata.facts.status_digest = status;
         metadata.facts.content_digest = metadata.facts.content_digest.wrapping_add(spec);
@@ -178,6 +116,7 @@ impl Scanner {
         let mut digest = 0_u64;
         let mut managed = None;
         let mut kept = Vec::new();
+        let mut spans = Vec::new();
         scratch.labels.clear();
         scratch.owners.clear();
         scratch.finalizers.clear();
@@ -204,6 +143,9 @@ impl Scanner {
                     value.skip()?;
                 }
             }
+            if let Some(part) = part_of(name) {
+                spans.push((start..value.position(), part));
+            }
             if !matches!(name, b"resourceVersion" | b"managedFields") {
                 digest = digest.wrapping_add(member_digest(name, &text[start..value.position()]));
             }
@@ -226,16 +168,38 @@ impl Scanner {
             status_digest: 0,
             content_digest: digest,
         };
-        Ok(Metadata { facts, managed, kept })
+        let version = facts.version.as_str();
+        let mut parts = scratch.owners.split_terminator(END);
+        let owners: Vec<[&str; 4]> = std::iter::from_fn(|| {
+            let owner = [parts.next()?, parts.next()?, parts.next()?, parts.next()?];
+            parts.next().map(|_| owner)
+        })
+        .collect();
+        let known = Known {
+            name: &facts.name,
+            namespace: &facts.namespace,
+            uid: &facts.uid,
+            version: &version,
+            created: facts.created.as_deref(),
+            labels: &scratch.labels,
+            owners: &owners,
+        };
+        let folded = fold::foldable(text, spans, &known);
+        Ok(Metadata {
+            facts,
+            managed,
+            kept,
+            folded,
+        })
     }
 
     /// The raw entries of managedFields that stay.
     fn own_managers<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Vec<&'a [u8]>, JsonError> {
         let mut kept = Vec::new();
         each(cursor, |element| {
-            let entry = element.raw()?;
+            let start = element.position();
             let mut ours = false;
-            Cursor::new(entry).members(|key, value| {
+            element.members(|key, value| {
                 if key == b"manager" {
                     ours = value.text()?.is_some_and(|manager| self.keep.keeps(&manager));
                 } else {
@@ -244,7 +208,7 @@ impl Scanner {
                 Ok::<(), JsonError>(())
             })?;
             if ours {
-                kept.push(entry);
+                kept.push(element.since(start));
             }
             Ok(())
         })?;
@@ -288,6 +252,36 @@ fn identify(text: &[u8]) -> Result<Identity<'_>, ScanError> {
     })
 }
 
+/// As [`identify`], of whatever comes before the place where the text makes no sense.
+fn recognise(text: &[u8]) -> (Option<ObjectKey>, Option<Version>) {
+    let (mut name, mut namespace, mut version) = (None, None, None);
+    // How far it could be read is all that is asked.
+    let _ = Cursor::new(text).members(|member, value| {
+        if member != b"metadata" {
+            value.skip()?;
+            return Ok(());
+        }
+        value.members(|member, value| {
+            let text = match member {
+                b"name" | b"namespace" | b"resourceVersion" => value.clone().text().unwrap_or_default(),
+                _ => None,
+            };
+            match member {
+                b"name" => name = text,
+                b"namespace" => namespace = text,
+                b"resourceVersion" => version = text.map(|text| Version::parse(&text)),
+                _ => {}
+            }
+            value.skip()?;
+            Ok::<(), JsonError>(())
+        })
+    });
+    let key = name
+        .filter(|name| !name.is_empty())
+        .map(|name| ObjectKey::new(&*namespace.unwrap_or_default(), &*name));
+    (key, version)
+}
+
 fn labels(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), JsonError> {
     if cursor.is_null() {
         cursor.skip()?;
@@ -305,8 +299,7 @@ fn labels(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), JsonError> {
     // Servers write maps in the order of their keys.
     if sorted {
         for (key, value) in &pairs {
-            push(text, key);
-            push(text, value);
+            push_label(text, key, value);
         }
     } else {
         text.push_str(Labels::new(pairs).text());
@@ -379,6 +372,23 @@ struct Metadata<'a> {
     /// Where the value of managedFields lies in the text.
     managed: Option<Range<usize>>,
     kept: Vec<&'a [u8]>,
+    /// What need not stand in the body, in the order of the text.
+    folded: Vec<Span>,
+}
+
+/// What a member of the metadata is called in a header.
+fn part_of(member: &[u8]) -> Option<Part> {
+    Some(match member {
+        b"name" => Part::Name,
+        b"namespace" => Part::Namespace,
+        b"uid" => Part::Uid,
+        b"resourceVersion" => Part::Version,
+        b"creationTimestamp" => Part::Created,
+        b"labels" => Part::Labels,
+        b"generateName" => Part::GenerateName,
+        b"ownerReferences" => Part::Owners,
+        _ => return None,
+    })
 }
 
 #[derive(Default)]
@@ -425,28 +435,40 @@ fn digest_of_map(cursor: &mut Cursor<'_>) -> Result<u64, JsonError> {
     Ok(sum)
 }
 
-/// Writes the text with managedFields cut down to what is kept.
+/// Writes the text with managedFields cut down to what is kept, and without what headers hold.
 fn slim(text: &[u8], prefix: &str, metadata: &Metadata<'_>, out: &mut Vec<u8>) {
     out.clear();
     out.reserve(text.len() + prefix.len());
     let open = text.iter().position(|byte| *byte == b'{').map_or(0, |at| at + 1);
     out.extend_from_slice(&text[..open]);
     out.extend_from_slice(prefix.as_bytes());
-    match &metadata.managed {
-        None => out.extend_from_slice(&text[open..]),
-        Some(managed) if metadata.kept.is_empty() => {
-            let (start, end) = member_span(text, managed);
-            out.extend_from_slice(&text[open..start]);
-            out.extend_from_slice(&text[end..]);
-        }
-        Some(managed) => {
-            out.extend_from_slice(&text[open..managed.start]);
-            out.push(b'[');
-            out.extend_from_slice(&metadata.kept.join(&b','));
-            out.push(b']');
-            out.extend_from_slice(&text[managed.end..]);
-        }
+    let Some(managed) = &metadata.managed else {
+        return copy(text, open..text.len(), &metadata.folded, out);
+    };
+    let before = metadata.folded.partition_point(|(range, _)| range.end <= managed.start);
+    let (before, after) = metadata.folded.split_at(before);
+    if metadata.kept.is_empty() {
+        let (start, end) = member_span(text, managed);
+        copy(text, open..start, before, out);
+        copy(text, end..text.len(), after, out);
+    } else {
+        copy(text, open..managed.start, before, out);
+        out.push(b'[');
+        out.extend_from_slice(&metadata.kept.join(&b','));
+        out.push(b']');
+        copy(text, managed.end..text.len(), after, out);
     }
+}
+
+/// Copies a part of the text without what is folded in it.
+fn copy(text: &[u8], range: Range<usize>, folded: &[Span], out: &mut Vec<u8>) {
+    let mut at = range.start;
+    for (span, part) in folded {
+        out.extend_from_slice(&text[at..span.start]);
+        fold::fold(*part, out);
+        at = span.end;
+    }
+    out.extend_from_slice(&text[at..range.end]);
 }
 
 /// Widens the span of a member's value to the whole member with one of its commas.

@@ -2,6 +2,7 @@ use super::*;
 use bytes::Bytes;
 
 use crate::cache::split_list;
+use crate::delta::Header;
 
 fn scanner() -> Scanner {
     Scanner::new(
@@ -14,7 +15,9 @@ fn scanner() -> Scanner {
 fn scan(text: &str) -> Result<(Header, Vec<u8>), ScanError> {
     let mut scratch = Scratch::default();
     let header = scanner().scan(text.as_bytes(), &mut scratch)?.header(&scratch);
-    Ok((header, scratch.body))
+    let mut body = Vec::new();
+    fold::unfold(&scratch.body, &header, &mut body);
+    Ok((header, body))
 }
 
 const APP: &str = r#"{"apiVersion":"demo.dev/v1","kind":"App","metadata":{"name":"web","namespace":"shop","uid":"u-1","resourceVersion":"42","generation":3,"labels":{"b":"2","a":"1"},"annotations":{"note":"}]\""},"creationTimestamp":"2026-01-01T00:00:00Z","finalizers":["demo.dev/x"],"managedFields":[{"manager":"kubectl","operation":"Apply","fieldsV1":{"f:spec":{}}},{"manager":"app-operator/app","operation":"Apply","fieldsV1":{"f:spec":{}}}],"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u-2","controller":true}]},"spec":{"image":"a{b"},"status":{"ready":1}}"#;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::cache::strip::StripPath;
 use crate::kind::Kind;
 
 /// What an informer keeps up. Equal specifications share one informer.
@@ -19,6 +20,8 @@ pub struct InformerSpec {
     pub fields: Option<String>,
     /// Keep metadata alone.
     pub metadata_only: bool,
+    /// What is never kept, in order.
+    pub strip: Vec<StripPath>,
 }
 
 impl InformerSpec {
@@ -31,6 +34,7 @@ impl InformerSpec {
             labels: None,
             fields: None,
             metadata_only: false,
+            strip: Vec::new(),
         }
     }
 
@@ -63,6 +67,31 @@ impl InformerSpec {
         self.metadata_only = metadata_only;
         self
     }
+
+    /// Never keep what lies at these paths. Digests still tell when it changes.
+    #[must_use]
+    pub fn strip(mut self, paths: impl IntoIterator<Item = StripPath>) -> Self {
+        self.strip = paths.into_iter().collect();
+        self.strip.sort();
+        self.strip.dedup();
+        self
+    }
+
+    /// Whether both keep up the same objects, each more or less of them.
+    pub(crate) fn same_objects(&self, other: &Self) -> bool {
+        let scope = |spec: &Self| (spec.kind.clone(), spec.namespace.clone());
+        scope(self) == scope(other) && self.labels == other.labels && self.fields == other.fields
+    }
+
+    /// Whether an informer of this specification does for who asks for `wanted`.
+    pub(crate) fn serves(&self, wanted: &Self) -> bool {
+        self.same_objects(wanted)
+            && (self.metadata_only == wanted.metadata_only || !self.metadata_only)
+            && self
+                .strip
+                .iter()
+                .all(|path| wanted.metadata_only || wanted.strip.contains(path))
+    }
 }
 
 /// `deployments.apps in shop where app=web`.
@@ -77,6 +106,9 @@ impl fmt::Display for InformerSpec {
         }
         if self.metadata_only {
             f.write_str(" (metadata)")?;
+        }
+        for (index, path) in self.strip.iter().enumerate() {
+            write!(f, "{}{path}", if index == 0 { " without " } else { ", " })?;
         }
         Ok(())
     }

@@ -18,7 +18,15 @@ struct Status {
     code: u16,
     reason: String,
     message: String,
+    metadata: Option<ListMeta>,
     details: Option<Details>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ListMeta {
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -143,6 +151,10 @@ fn status_error(target: Target, code: Option<u16>, asked: Option<Duration>, body
             .collect(),
         retry_after: asked,
         uid: details.uid,
+        continue_token: status
+            .metadata
+            .and_then(|metadata| metadata.continue_token)
+            .filter(|token| !token.is_empty()),
     }
 }
 

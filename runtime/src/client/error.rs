@@ -83,6 +83,8 @@ pub struct StatusError {
     pub retry_after: Option<Duration>,
     /// `details.uid`, where the server names the object's.
     pub uid: Option<String>,
+    /// `metadata.continue`: where a list whose moment is gone can go on with a later one.
+    pub continue_token: Option<String>,
 }
 
 impl ClientError {
@@ -341,6 +343,7 @@ mod tests {
             causes: Vec::new(),
             retry_after: None,
             uid: None,
+            continue_token: None,
         }))
     }
 

@@ -16,6 +16,7 @@ use crate::client::error::ClientError;
 use crate::client::fence::WriteFence;
 use crate::client::layers::{AnswerBody, Builder, LayeredService, NoRetry};
 use crate::client::origin::Origin;
+use crate::client::pages::Pages;
 use crate::client::params::{ListParams, Page, WatchParams};
 use crate::client::request::{Query, collection_path, object_path};
 use crate::client::target::Target;
@@ -169,6 +170,13 @@ impl Transport {
             target: Box::new(target),
             cause: cause.to_string(),
         })
+    }
+
+    /// Reads a collection page by page, for collections that are too large to be held at once.
+    #[must_use]
+    pub fn pages(&self, origin: &Origin, kind: &Kind, namespace: Option<&str>, params: ListParams) -> Pages {
+        let namespace = namespace.map(str::to_owned);
+        Pages::new(self.clone(), origin.clone(), kind.clone(), namespace, params)
     }
 
     /// Reads a whole collection, page by page.

@@ -9,7 +9,6 @@ use crate::diagnostics::{Base, WriteOutcome};
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
-use crate::owner::controller_reference;
 
 /// How often a claim is decided anew when the object changes hands under the apply.
 const ATTEMPTS: usize = 3;
@@ -22,9 +21,10 @@ impl Inner {
         let manager = self.manager(part)?;
         self.log.apply_fields(&kind, &key, &manager, body.field_paths())?;
         if self.shared.declared.may_own(&kind) {
-            body.add_owner(&controller_reference(&self.primary.kind, self.key(), self.uid()))?;
+            self.take_ownership(&kind, &mut body)?;
             self.apply_owned(&kind, &key, body, &manager).await
         } else {
+            self.take_over(&kind, &key, &manager, None).await?;
             self.apply_claimed(&kind, &key, body, &manager, &Claim::Written, false)
                 .await
         }
@@ -58,10 +58,10 @@ impl Inner {
         }
         let own = self.key().namespace();
         let namespace = match (body.namespace(), own) {
-            (Some(given), Some(own)) if given != own && self.shared.declared.may_own(kind) => {
+            (Some(given), Some(own)) if given != own && self.is_beside_its_owner(kind) => {
                 return Err(Error::terminal(format!(
                     "{} {given}/{name} cannot be a child of {} {}: an owner must be in the namespace of what it \
-                     owns; leave the namespace out, or declare `writes = {}`",
+                     owns; leave the namespace out, or declare `tracks = {}`",
                     kind.kind(),
                     self.primary.kind.kind(),
                     self.key(),
@@ -81,6 +81,12 @@ impl Inner {
         Ok(ObjectKey::new(namespace, name))
     }
 
+    /// Whether objects of the kind carry an owner reference, which names nothing in another namespace.
+    fn is_beside_its_owner(&self, kind: &Kind) -> bool {
+        let declared = &self.shared.declared;
+        declared.may_own(kind) && !declared.may_track(kind)
+    }
+
     /// The field manager of a whole object, or of a named part of it.
     pub(super) fn manager(&self, part: Option<&str>) -> Result<Arc<str>> {
         match part {
@@ -94,6 +100,11 @@ impl Inner {
 
     async fn apply_owned(&self, kind: &Kind, key: &ObjectKey, body: Body, manager: &str) -> Result<Cached> {
         let mut existing = self.claim(kind, key, self.known(kind, key).await?)?;
+        if !matches!(existing, Existing::Missing)
+            && let Some(taken_over) = self.take_over(kind, key, manager, None).await?
+        {
+            existing = self.claim(kind, key, Some(taken_over))?;
+        }
         let mut attempt = 1;
         loop {
             // The last try is not held to a version: somebody may change the object all the time.

@@ -89,6 +89,17 @@ impl Body {
         self.0.insert(field.to_owned(), value);
     }
 
+    /// Writes one label.
+    pub(super) fn set_label(&mut self, label: &str, value: &str) {
+        let labels = self
+            .metadata()
+            .entry("labels")
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(labels) = labels {
+            labels.insert(label.to_owned(), value.into());
+        }
+    }
+
     /// Makes `owner` one of the owners; an older reference to the same object is replaced.
     pub(super) fn add_owner(&mut self, owner: &OwnerReference) -> Result<()> {
         let reference = serde_json::to_value(owner).map_err(|e| Error::terminal(e.to_string()))?;

@@ -120,7 +120,7 @@ impl Inner {
         if self.shared.declared.may_own(kind) {
             return Ok(());
         }
-        Err(self.undeclared("own", kind, format!("add `owns = {}`", kind.kind())))
+        Err(self.undeclared("own", kind, format!("add `owns = {0}` or `tracks = {0}`", kind.kind())))
     }
 
     /// Decides whether an owned object may be written, from what is known of it.
@@ -132,7 +132,7 @@ impl Inner {
         let Some(header) = current else {
             return Ok(Existing::Missing);
         };
-        let owner = match Ownership::of(&header, self.uid()) {
+        let owner = match self.ownership(kind, &header) {
             Ownership::Ours => return Ok(Existing::Ours(header)),
             Ownership::Free if self.may_adopt(kind, &header)? => return Ok(Existing::Adoptable(header)),
             Ownership::Free => None,
@@ -201,7 +201,12 @@ impl Inner {
     }
 
     fn may_adopt(&self, kind: &Kind, header: &Header) -> Result<bool> {
-        let declared = self.shared.declared.owned().find(|w| w.kind == *kind).map(|w| &w.adopt);
+        let declared = self
+            .shared
+            .declared
+            .children()
+            .find(|w| w.kind == *kind)
+            .map(|w| &w.adopt);
         match declared {
             None | Some(Adopt::Never) => Ok(false),
             Some(Adopt::Always) => Ok(true),

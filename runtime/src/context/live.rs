@@ -1,9 +1,11 @@
 //! Reads that bypass the cache.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+use crate::client::{ListParams, Pages};
 use crate::context::Context;
 use crate::context::inner::Inner;
 use crate::context::query::Query;
@@ -11,6 +13,7 @@ use crate::context::target::ObjectName;
 use crate::error::Result;
 use crate::grants::{Declare, LiveReadBy};
 use crate::kind::Kind;
+use crate::object::Object;
 
 /// Reads from the server itself; made by [`Context::live`].
 #[derive(Debug)]
@@ -57,6 +60,65 @@ impl<C: Declare> Live<'_, C> {
             inner.check_read(&kind)?;
             let found = inner.list_live(&kind, &query).await?;
             found.iter().map(|cached| Ok(cached.decode::<K>()?)).collect()
+        })
+    }
+
+    /// As [`list`](Self::list), for what is too much to be held at once: gives a page of a few hundred objects at a time.
+    ///
+    /// # Errors
+    ///
+    /// The kind is not declared, where the grant was written by hand.
+    pub fn pages<K: LiveReadBy<C>>(&self, query: &Query) -> Result<LivePages<'_, K>> {
+        let kind = Kind::of::<K>();
+        let inner: &Inner = &self.cx.inner;
+        inner.check_read(&kind)?;
+        let params = ListParams {
+            labels: query.labels.clone(),
+            ..ListParams::default()
+        };
+        let pages = inner
+            .shared
+            .transport
+            .pages(&inner.origin, &kind, query.namespace.as_deref(), params);
+        Ok(LivePages {
+            inner,
+            kind,
+            pages,
+            of: PhantomData,
+        })
+    }
+}
+
+/// The pages of a live list; made by [`Live::pages`].
+#[derive(Debug)]
+pub struct LivePages<'a, K> {
+    inner: &'a Inner,
+    kind: Kind,
+    pages: Pages,
+    of: PhantomData<fn() -> K>,
+}
+
+impl<K: Object> LivePages<'_, K> {
+    /// The next page; `None` after the last. All show the collection at one moment, see [`Pages::next`].
+    ///
+    /// # Errors
+    ///
+    /// The request failed, or an object does not fit its Rust type.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: nothing is changed, and the page is asked for again.
+    pub fn next(&mut self) -> BoxFuture<'_, Result<Option<Vec<Arc<K>>>>> {
+        Box::pin(async move {
+            let Some(page) = self.pages.next().await else {
+                return Ok(None);
+            };
+            let objects = page?.items.into_iter().map(|item| {
+                // An item shares the answer's buffer, which must not live as long as the object.
+                let cached = self.inner.answer(&self.kind, item)?;
+                Ok(cached.decode::<K>()?)
+            });
+            objects.collect::<Result<_>>().map(Some)
         })
     }
 }

@@ -8,6 +8,7 @@ mod body;
 mod dynamic;
 mod inner;
 mod live;
+mod migrate;
 mod patch;
 mod query;
 mod read;
@@ -15,6 +16,7 @@ mod run;
 mod set;
 mod status;
 mod target;
+mod tracked;
 mod write;
 
 use std::fmt;
@@ -28,7 +30,7 @@ use serde::Serialize;
 
 pub use dynamic::Dynamic;
 pub use inner::{Primary, Shared};
-pub use live::Live;
+pub use live::{Live, LivePages};
 pub use patch::Patch;
 pub use query::Query;
 pub use target::ObjectName;
@@ -130,7 +132,13 @@ impl<C: Declare> Context<C> {
     pub fn get<K: ReadBy<C>>(&self, name: impl ObjectName) -> BoxFuture<'_, Result<Option<Arc<K>>>> {
         let kind = Kind::of::<K>();
         let key = name.into_key(&self.key().namespace, kind.namespaced());
-        Box::pin(async move { self.inner.get_as(&kind, &key).await })
+        Box::pin(async move {
+            match self.inner.get_cached(&kind, &key)? {
+                Some(known) => Ok(known),
+                // In a box of its own, so that the way of most reads is short.
+                None => Box::pin(self.inner.live_as(&kind, &key)).await,
+            }
+        })
     }
 
     /// The objects of a kind that match a query, sorted by namespace and name.
@@ -144,10 +152,7 @@ impl<C: Declare> Context<C> {
     /// Safe: nothing is changed.
     pub fn list<K: ReadBy<C>>(&self, query: Query) -> BoxFuture<'_, Result<Vec<Arc<K>>>> {
         let kind = Kind::of::<K>();
-        Box::pin(async move {
-            let found = self.inner.list(&kind, &query).await?;
-            found.iter().map(|cached| Ok(cached.decode::<K>()?)).collect()
-        })
+        Box::pin(async move { self.inner.list_as(&kind, &query).await })
     }
 
     /// The objects of a kind that the primary controls, sorted by namespace and name.

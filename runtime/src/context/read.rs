@@ -39,17 +39,31 @@ impl Inner {
         }
     }
 
-    /// As [`get`](Self::get), decoded.
-    pub(super) async fn get_as<K: Object>(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<Arc<K>>> {
+    /// As [`get`](Self::get), decoded; `None` where the server must be asked.
+    pub(super) fn get_cached<K: Object>(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<Option<Arc<K>>>> {
         self.check_read(kind)?;
-        match self.shared.reader.get_as(kind, key)? {
-            Lookup::Found(object) => Ok(Some(object)),
-            Lookup::Missing => Ok(None),
+        let looked = if of_metadata::<K>() {
+            match self.shared.reader.metadata(kind, key) {
+                Lookup::Found(cached) => Lookup::Found(cached.decode()?),
+                Lookup::Missing => Lookup::Missing,
+                Lookup::Unknown(why) => Lookup::Unknown(why),
+            }
+        } else {
+            self.shared.reader.get_as(kind, key)?
+        };
+        match looked {
+            Lookup::Found(object) => Ok(Some(Some(object))),
+            Lookup::Missing => Ok(Some(None)),
             Lookup::Unknown(Unknown::OutsideNamespaces) => Err(self.outside(kind, key)),
-            Lookup::Unknown(_) => match self.live(kind, key).await? {
-                Some(cached) => Ok(Some(cached.decode::<K>()?)),
-                None => Ok(None),
-            },
+            Lookup::Unknown(_) => Ok(None),
+        }
+    }
+
+    /// The object as the server has it now, decoded.
+    pub(super) async fn live_as<K: Object>(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<Arc<K>>> {
+        match self.live(kind, key).await? {
+            Some(cached) => Ok(Some(cached.decode::<K>()?)),
+            None => Ok(None),
         }
     }
 
@@ -84,8 +98,18 @@ impl Inner {
         ))
     }
 
+    /// The objects of a kind that match a query, decoded, sorted by namespace and name.
+    pub(super) async fn list_as<K: Object>(&self, kind: &Kind, query: &Query) -> Result<Vec<Arc<K>>> {
+        let found = self.list_of(kind, query, of_metadata::<K>()).await?;
+        found.iter().map(|cached| Ok(cached.decode::<K>()?)).collect()
+    }
+
     /// The objects of a kind that match a query, sorted by namespace and name.
     pub(super) async fn list(&self, kind: &Kind, query: &Query) -> Result<Vec<Cached>> {
+        self.list_of(kind, query, false).await
+    }
+
+    async fn list_of(&self, kind: &Kind, query: &Query, metadata: bool) -> Result<Vec<Cached>> {
         self.check_read(kind)?;
         let selector = match &query.labels {
             None => None,
@@ -93,11 +117,13 @@ impl Inner {
                 Selector::parse(text).map_err(|e| Error::terminal(format!("{text:?} is no label selector: {e}")))?,
             ),
         };
-        match self
-            .shared
-            .reader
-            .list(kind, query.namespace.as_deref(), selector.as_ref())
-        {
+        let (reader, namespace) = (&self.shared.reader, query.namespace.as_deref());
+        let cached = if metadata {
+            reader.list_metadata(kind, namespace, selector.as_ref())
+        } else {
+            reader.list(kind, namespace, selector.as_ref())
+        };
+        match cached {
             Some(found) => Ok(found),
             None => self.list_live(kind, query).await,
         }
@@ -120,6 +146,9 @@ impl Inner {
     /// What the primary controls of a kind. An object that names it as one owner among others is somebody else's.
     pub(super) fn children(&self, kind: &Kind) -> Result<Vec<Cached>> {
         self.check_own(kind)?;
+        if self.shared.declared.may_track(kind) {
+            return self.tracked(kind);
+        }
         let mut owned = self.shared.reader.by_owner(kind, self.uid());
         owned.retain(|object| Ownership::of(object.header(), self.uid()) == Ownership::Ours);
         Ok(owned)
@@ -128,14 +157,42 @@ impl Inner {
     /// As [`children`](Self::children), decoded.
     pub(super) fn children_as<K: Object>(&self, kind: &Kind) -> Result<Vec<Arc<K>>> {
         self.check_own(kind)?;
+        if self.shared.declared.may_track(kind) {
+            let tracked = self.tracked(kind)?;
+            return tracked.iter().map(|cached| Ok(cached.decode::<K>()?)).collect();
+        }
         Ok(self.shared.reader.controlled_as(kind, self.uid())?)
     }
 
     /// As [`children`](Self::children), after asking the server what became of writes whose outcome is unknown.
     pub(super) async fn children_for_sure(&self, kind: &Kind) -> Result<Vec<Cached>> {
-        for key in self.shared.reader.in_doubt(kind, self.key().namespace()) {
+        let beside = !self.shared.declared.may_track(kind);
+        let namespace = self.key().namespace().filter(|_| beside);
+        for key in self.shared.reader.in_doubt(kind, namespace) {
             self.live(kind, &key).await?;
         }
         self.children(kind)
+    }
+}
+
+/// Whether a type holds metadata alone (`PartialObjectMeta`), for which informers of metadata do. There is nothing else to
+/// tell it from the kind that it names; where the type were called differently, reads of it would be live.
+fn of_metadata<K>() -> bool {
+    let name = std::any::type_name::<K>();
+    // Few kinds have parameters, and each read asks.
+    name.ends_with('>') && name.contains("::PartialObjectMeta<")
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::core::PartialObjectMeta;
+
+    use super::of_metadata;
+
+    #[test]
+    fn metadata_is_told_from_its_kind() {
+        assert!(of_metadata::<PartialObjectMeta<ConfigMap>>());
+        assert!(!of_metadata::<ConfigMap>());
     }
 }

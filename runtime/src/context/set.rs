@@ -57,7 +57,7 @@ impl Inner {
         let Some(header) = self.known(kind, key).await? else {
             return Ok(());
         };
-        let owner = match Ownership::of(&header, self.uid()) {
+        let owner = match self.ownership(kind, &header) {
             Ownership::Ours => {
                 // The uid alone: whoever changed the object since, it is ours and is to go.
                 let uid = Preconditions {

@@ -32,6 +32,7 @@ impl Inner {
         self.log.apply_fields(&kind, &key, &manager, body.field_paths())?;
         let configuration = body.digest()?;
         let slot = Slot::new(&kind, &key, &manager, Some("status"));
+        self.take_over(&kind, &key, &manager, Some("status")).await?;
         let before = self.shared.reader.cached_body(&kind, &key);
         if let Some(current) = &before
             && current.header().uid == self.primary.header.uid

@@ -15,7 +15,7 @@ use crate::diagnostics::Base;
 use crate::error::{Error, Result};
 use crate::key::ObjectKey;
 use crate::kind::Kind;
-use crate::owner::controller_reference;
+use crate::owner::Ownership;
 
 impl Inner {
     /// Creates an object; one that exists is an error.
@@ -38,7 +38,7 @@ impl Inner {
         }
         body.remove_metadata("resourceVersion");
         if self.shared.declared.may_own(&kind) {
-            body.add_owner(&controller_reference(&self.primary.kind, self.key(), self.uid()))?;
+            self.take_ownership(&kind, &mut body)?;
         }
         let manager = Arc::clone(&self.shared.field_manager);
         let sent = self
@@ -124,16 +124,23 @@ impl Inner {
         let Some(header) = self.known(kind, key).await? else {
             return Ok(None);
         };
-        let Some(at) = header.owners.iter().position(|owner| *owner.uid == *self.uid()) else {
-            return Ok(None);
+        let operations: Value = if self.shared.declared.may_track(kind) {
+            if self.ownership(kind, &header) != Ownership::Ours {
+                return Ok(None);
+            }
+            self.untrack(&header)
+        } else {
+            let Some(at) = header.owners.iter().position(|owner| *owner.uid == *self.uid()) else {
+                return Ok(None);
+            };
+            let path = format!("/metadata/ownerReferences/{at}");
+            // The tests keep the patch from removing another owner when the list changed since it was read.
+            json!([
+                { "op": "test", "path": "/metadata/uid", "value": &*header.uid },
+                { "op": "test", "path": format!("{path}/uid"), "value": self.uid() },
+                { "op": "remove", "path": path },
+            ])
         };
-        let path = format!("/metadata/ownerReferences/{at}");
-        // The tests keep the patch from removing another owner when the list changed since it was read.
-        let operations: Value = json!([
-            { "op": "test", "path": "/metadata/uid", "value": &*header.uid },
-            { "op": "test", "path": format!("{path}/uid"), "value": self.uid() },
-            { "op": "remove", "path": path },
-        ]);
         let body = serde_json::to_vec(&operations).map_err(|e| Error::terminal(e.to_string()))?;
         let manager = Arc::clone(&self.shared.field_manager);
         let sent = self

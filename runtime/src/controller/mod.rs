@@ -23,3 +23,4 @@ pub(crate) use any::AnyController;
 pub use any::Controller;
 pub(crate) use catch_up::CatchUps;
 pub(crate) use parts::Services;
+pub(crate) use sources::planned;

@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use super::echo::{Echo, Echoes};
 use super::guard;
 use super::wake::{Wake, may_be_dropped};
-use crate::cache::{ApplyMemory, Informer, InformerSpec, Informers};
-use crate::declaration::{Declared, Index, OwnEvents, Role, WatchDecl};
+use crate::cache::{ApplyMemory, Informer, InformerSpec, Informers, WeakInformer};
+use crate::declaration::{Declared, Index, OwnEvents, PrimaryIndex, Role, WatchDecl};
 use crate::delta::Delta;
 use crate::diagnostics::Reason;
 use crate::handler;
@@ -58,12 +58,17 @@ pub(super) fn connect(
             memory: Arc::clone(memory),
             started: started.clone(),
             alone: declared.watches.iter().filter(|other| other.kind == watch.kind).count() == 1,
+            primaries: primary_index(&declared.name, &sources.primaries),
         };
         let source = Arc::new(source);
         for informer in informers_of(watch, declared, registry, namespaces) {
             let source = Arc::clone(&source);
             informer.subscribe(Arc::new(move |delta: &Delta| source.hear(delta)));
             if matches!(watch.role, Role::Primary) {
+                if declared.watches.iter().any(|watch| watch.role.is_tracked()) {
+                    let name = Index::name_in_cache(&declared.name, handler::BY_UID);
+                    informer.add_index(&name, Arc::new(|object| vec![object.header().uid.to_string()]));
+                }
                 sources.primaries.push(informer.clone());
             }
             sources.informers.push(informer);
@@ -76,6 +81,15 @@ pub(super) fn connect(
 pub(super) fn register(declared: &Declared, registry: &Informers, namespaces: &[String]) -> Vec<Informer> {
     let each = declared.watches.iter();
     each.flat_map(|watch| informers_of(watch, declared, registry, namespaces))
+        .collect()
+}
+
+/// The informers that a controller will ask for.
+pub(crate) fn planned(declared: &Declared, namespaces: &[String]) -> Vec<InformerSpec> {
+    declared
+        .watches
+        .iter()
+        .flat_map(|watch| specs(watch, namespaces))
         .collect()
 }
 
@@ -110,6 +124,8 @@ struct Source {
     started: mpsc::UnboundedSender<Mapping>,
     /// Whether no other watch of the controller hears of the same objects.
     alone: bool,
+    /// For map functions that go through an index.
+    primaries: PrimaryIndex,
 }
 
 impl Source {
@@ -128,6 +144,11 @@ impl Source {
             Role::Primary => self.wake(delta.key.clone(), delta),
             Role::Owned => {
                 for key in handler::owners(delta, &self.declared.primary) {
+                    self.wake(key, delta);
+                }
+            }
+            Role::Tracked => {
+                for key in handler::trackers(delta, &self.primaries) {
                     self.wake(key, delta);
                 }
             }
@@ -166,7 +187,7 @@ impl Source {
             let Role::Watched(mapper) = &source.watch.role else {
                 return;
             };
-            let asked = guard::Guarded(Box::pin(handler::mapped(&delta, mapper))).await;
+            let asked = guard::Guarded(Box::pin(handler::mapped(&delta, mapper, &source.primaries))).await;
             match asked {
                 Ok((keys, failure)) => {
                     for key in keys {
@@ -211,12 +232,29 @@ fn informers_of(watch: &WatchDecl, declared: &Declared, registry: &Informers, na
     each.collect()
 }
 
+/// The indexes of the primary kind. It holds the informers weakly: they hold who is told of their changes.
+fn primary_index(controller: &str, primaries: &[Informer]) -> PrimaryIndex {
+    let informers: Vec<WeakInformer> = primaries.iter().map(Informer::downgrade).collect();
+    let controller = controller.to_owned();
+    PrimaryIndex::new(move |index, value| {
+        let name = Index::name_in_cache(&controller, index);
+        let mut found = None;
+        for informer in informers.iter().filter_map(WeakInformer::upgrade) {
+            if let Some(keys) = informer.keys_by_index(&name, value) {
+                found.get_or_insert_with(Vec::new).extend(keys);
+            }
+        }
+        found
+    })
+}
+
 /// The informers that a watch needs: one, or one for each namespace.
 fn specs(watch: &WatchDecl, namespaces: &[String]) -> Vec<InformerSpec> {
     let all = InformerSpec::all(&watch.kind)
         .labels(watch.labels.clone())
         .fields(watch.fields.clone())
-        .metadata_only(watch.metadata_only);
+        .metadata_only(watch.metadata_only)
+        .strip(watch.strip.iter().cloned());
     if namespaces.is_empty() || !watch.kind.namespaced() {
         return vec![all];
     }

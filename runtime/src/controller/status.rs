@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::loops::{HotLoop, HotLoops};
 use super::parts::Services;
 use super::sources::{Queue, Sources};
-use crate::cache::Informer;
+use crate::cache::{Informer, WeakInformer};
 use crate::declaration::Declared;
 use crate::diagnostics::{History, Report};
 use crate::key::ObjectKey;
@@ -70,11 +70,12 @@ pub(super) fn publish(
     });
     let (declared, queue, history) = (Arc::clone(declared), queue.clone(), Arc::clone(history));
     let (loops, paused) = (Arc::clone(loops), services.paused.clone());
-    let informers = sources.informers.clone();
+    let informers: Vec<WeakInformer> = sources.informers.iter().map(Informer::downgrade).collect();
     services
         .health
         .section(format!("controller {}", declared.name), move || {
             let stats = queue.stats();
+            let informers: Vec<Informer> = informers.iter().filter_map(WeakInformer::upgrade).collect();
             json!({
                 "kind": declared.primary.kind(),
                 "workers": declared.workers,

@@ -11,8 +11,8 @@ use super::name;
 use crate::context::Context;
 use crate::controller::{AnyController, Controller};
 use crate::declaration::{
-    Backoff, Children, Declared, Index, InvalidDeclaration, MapFn, Mapper, Others, OwnEvents, RateLimit, Role, Watch,
-    WatchDecl,
+    Backoff, Children, Declared, Index, InvalidDeclaration, MapFn, Mapper, Others, OwnEvents, RateLimit, Role,
+    TRACKED_BY, Watch, WatchDecl,
 };
 use crate::error::Result;
 use crate::grants::{Declare, Owns, Reads, ReadsMetadata, Ungranted, Updates, Writes};
@@ -77,6 +77,7 @@ impl<C: Declare> Declaration<C> {
                 retired_finalizers: Vec::new(),
                 field_manager: None,
                 own_events: OwnEvents::Wake,
+                previous_managers: Vec::new(),
                 needs_leader: true,
                 warmup: false,
                 crd: None,
@@ -164,6 +165,43 @@ impl<C: Declare> Declaration<C> {
         self.declared
             .watches
             .push(options(Watch::new(Kind::of::<K>(), Role::Owned)).decl);
+        self
+    }
+
+    /// As [`owns`](Self::owns), for children in other namespaces or of another scope than the primary's, which no owner
+    /// reference can name. They carry a label with the primary's uid, [`TRACKED_BY`](super::TRACKED_BY), and nothing
+    /// removes them by itself: `cleanup` does, by [`Context::children_gone`].
+    #[must_use]
+    pub fn tracks<K>(self) -> Self
+    where
+        K: Object,
+        C: Owns<K> + Cleanup,
+    {
+        self.tracks_with::<K>(|w| w)
+    }
+
+    /// As [`tracks`](Self::tracks), with options.
+    #[must_use]
+    pub fn tracks_with<K>(mut self, options: impl FnOnce(Watch<K, Children>) -> Watch<K, Children>) -> Self
+    where
+        K: Object,
+        C: Owns<K> + Cleanup,
+    {
+        self.push_tracked(options(Watch::new(Kind::of::<K>(), Role::Tracked)));
+        self
+    }
+
+    /// As [`tracks`](Self::tracks), for a kind that is known at run time only; written through [`Context::dynamic`].
+    #[must_use]
+    pub fn tracks_dynamic(
+        mut self,
+        kind: Kind,
+        options: impl FnOnce(Watch<DynamicObject, Children>) -> Watch<DynamicObject, Children>,
+    ) -> Self
+    where
+        C: Cleanup,
+    {
+        self.push_tracked(options(Watch::new(kind, Role::Tracked)));
         self
     }
 
@@ -273,6 +311,27 @@ impl<C: Declare> Declaration<C> {
         self
     }
 
+    /// As [`live`](Self::live), for a kind that is known at run time only; read through [`Context::dynamic`].
+    #[must_use]
+    pub fn live_dynamic(mut self, kind: Kind) -> Self {
+        self.declared.live.push(kind);
+        self
+    }
+
+    /// As [`writes`](Self::writes), for a kind that is known at run time only; written through [`Context::dynamic`].
+    #[must_use]
+    pub fn writes_dynamic(mut self, kind: Kind) -> Self {
+        self.declared.writes.push(kind);
+        self
+    }
+
+    /// As [`updates`](Self::updates), for a kind that is known at run time only; written through [`Context::dynamic`].
+    #[must_use]
+    pub fn updates_dynamic(mut self, kind: Kind) -> Self {
+        self.declared.updates.push(kind);
+        self
+    }
+
     /// Watches only primary objects that match a label selector, written as kubectl takes it: `app=web,tier!=cache`.
     /// Others are not reconciled. Call it after [`for_`](Self::for_).
     #[must_use]
@@ -289,6 +348,15 @@ impl<C: Declare> Declaration<C> {
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         if let Some(primary) = self.primary_watch_mut() {
             primary.fields = Some(selector.into());
+        }
+        self
+    }
+
+    /// Never keeps what lies at these paths of primary objects, as [`Watch::strip`]. Call it after [`for_`](Self::for_).
+    #[must_use]
+    pub fn strip<S: AsRef<str>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+        if let Some(primary) = self.primary_watch_mut() {
+            primary.add_strip(paths);
         }
         self
     }
@@ -406,6 +474,18 @@ impl<C: Declare> Declaration<C> {
         self
     }
 
+    /// An earlier field manager, whose fields the controller takes over before it applies an object: that of an earlier
+    /// release, `kubectl-client-side-apply`, or that of an operator which wrote by PUT. So what it set and this
+    /// controller does not set goes away. May be called again.
+    ///
+    /// Costs nothing for objects in the cache that have no fields of such managers. Kinds that are written without being
+    /// watched are read once more before each apply.
+    #[must_use]
+    pub fn previous_manager(mut self, name: impl Into<String>) -> Self {
+        self.declared.previous_managers.push(name.into());
+        self
+    }
+
     /// Whether the controller runs on the leader only. Default: true.
     #[must_use]
     pub fn needs_leader(mut self, needs: bool) -> Self {
@@ -439,6 +519,16 @@ impl<C: Declare> Declaration<C> {
             None => filter,
         });
         self
+    }
+
+    /// Only what carries the label is watched.
+    fn push_tracked<K>(&mut self, watch: Watch<K, Children>) {
+        let mut decl = watch.decl;
+        decl.labels = Some(match decl.labels.take() {
+            Some(labels) => format!("{TRACKED_BY},{labels}"),
+            None => TRACKED_BY.to_owned(),
+        });
+        self.declared.watches.push(decl);
     }
 
     fn mapper<K, M>(&self, map: impl MapFn<K, M>) -> Mapper {

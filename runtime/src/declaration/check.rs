@@ -112,12 +112,12 @@ fn check_texts(declared: &Declared, problems: &mut Vec<String>) {
             ));
         }
     }
-    if let Some(manager) = &declared.field_manager
-        && (manager.is_empty() || manager.chars().count() > 128 || manager.chars().any(char::is_control))
-    {
-        problems.push(format!(
-            "{manager:?} is no field manager: use 1 to 128 printable characters"
-        ));
+    for manager in declared.field_manager.iter().chain(&declared.previous_managers) {
+        if manager.is_empty() || manager.chars().count() > 128 || manager.chars().any(char::is_control) {
+            problems.push(format!(
+                "{manager:?} is no field manager: use 1 to 128 printable characters"
+            ));
+        }
     }
     if declared
         .ungranted_client
@@ -136,6 +136,16 @@ fn check_texts(declared: &Declared, problems: &mut Vec<String>) {
                 problems.push(format!("watch of `{}`: {error}", watch.kind.kind()));
             }
         }
+        for error in &watch.not_stripped {
+            problems.push(format!("watch of `{}`: {error}", watch.kind.kind()));
+        }
+        if !watch.strip.is_empty() && declared.updates.contains(&watch.kind) {
+            problems.push(format!(
+                "`{0}` is read without what `strip` leaves out, and `cx.update` would remove that from the server: leave \
+                 out `strip` or `updates = {0}`",
+                watch.kind.kind()
+            ));
+        }
     }
 }
 
@@ -146,15 +156,23 @@ fn is_dns_label(text: &str) -> bool {
 
 fn check_owned(declared: &Declared, problems: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
-    for owned in declared.owned() {
+    for owned in declared.children() {
         let kind = owned.kind.kind();
         if !seen.insert(&owned.kind) {
-            problems.push(format!("`{kind}` is owned twice: merge the options into one `owns`"));
+            problems.push(format!(
+                "`{kind}` is owned or tracked twice: merge the options into one `owns` or `tracks`"
+            ));
         }
-        if declared.primary.namespaced() && !owned.kind.namespaced() {
+        if owned.role.is_tracked() && declared.finalizer.is_none() {
+            problems.push(format!(
+                "nothing would remove the tracked `{kind}` of a primary that is deleted: declare a `finalizer`, and \
+                 await `cx.children_gone` in `cleanup`"
+            ));
+        }
+        if owned.role.is_owned() && declared.primary.namespaced() && !owned.kind.namespaced() {
             problems.push(format!(
                 "`{kind}` is cluster-scoped and cannot be owned by `{}`, which is namespaced: the garbage collector \
-                 would delete it; watch it with `watches_dynamic`",
+                 would delete it; declare it by `tracks`",
                 declared.primary.kind()
             ));
         }
@@ -170,7 +188,7 @@ fn check_owned(declared: &Declared, problems: &mut Vec<String>) {
 /// See <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping>.
 fn check_escalation(declared: &Declared, problems: &mut Vec<String>) {
     for kind in declared
-        .owned()
+        .children()
         .map(|w| &w.kind)
         .chain(&declared.writes)
         .chain(&declared.updates)

@@ -45,6 +45,8 @@ pub struct Declared {
     pub field_manager: Option<String>,
     /// What echoes of its own writes do. Default: they wake the key once more.
     pub own_events: OwnEvents,
+    /// Earlier names of that, and other managers, whose fields it takes over.
+    pub previous_managers: Vec<String>,
     /// Whether it runs on the leader only. Default: true.
     pub needs_leader: bool,
     /// Whether its caches are filled before the replica leads. Default: false.
@@ -69,16 +71,28 @@ impl Declared {
         self.watches.iter().filter(|w| w.role.is_owned())
     }
 
+    /// Kinds declared by `owns` or by `tracks`.
+    pub fn children(&self) -> impl Iterator<Item = &WatchDecl> {
+        let is_child = |w: &&WatchDecl| w.role.is_owned() || w.role.is_tracked();
+        self.watches.iter().filter(is_child)
+    }
+
     /// Whether the controller may apply, create, patch and delete `kind`.
     #[must_use]
     pub fn may_write(&self, kind: &Kind) -> bool {
         self.writes.contains(kind) || self.may_own(kind)
     }
 
-    /// Whether the controller owns `kind`.
+    /// Whether the controller owns or tracks `kind`.
     #[must_use]
     pub fn may_own(&self, kind: &Kind) -> bool {
-        self.owned().any(|w| w.kind == *kind)
+        self.children().any(|w| w.kind == *kind)
+    }
+
+    /// Whether the controller tracks `kind`: its children carry a label and no reference.
+    #[must_use]
+    pub fn may_track(&self, kind: &Kind) -> bool {
+        self.watches.iter().any(|w| w.role.is_tracked() && w.kind == *kind)
     }
 
     /// Whether the controller may replace `kind`.

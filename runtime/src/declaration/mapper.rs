@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
 use crate::cache::decode_cause;
+use crate::declaration::PrimaryIndex;
 use crate::error::Result;
 use crate::key::ObjectKey;
 use crate::kind::Kind;
@@ -24,13 +25,17 @@ pub struct MapInput {
 
 /// Maps a watched object to keys of the primary kind. Made from a [`MapFn`]; cheap to clone.
 #[derive(Clone)]
-pub struct Mapper(Arc<dyn Fn(MapInput) -> BoxFuture<'static, Result<Vec<ObjectKey>>> + Send + Sync>);
+pub struct Mapper(Arc<Erased>);
+
+type Erased = dyn Fn(MapInput, &PrimaryIndex) -> BoxFuture<'static, Result<Vec<ObjectKey>>> + Send + Sync;
 
 impl Mapper {
     /// The mapper of a map function, for a primary kind that is or is not namespaced.
     pub fn new<K, M, F: MapFn<K, M>>(map: F, primary_namespaced: bool) -> Self {
         let map = Arc::new(map);
-        Self(Arc::new(move |input| F::keys(&map, input, primary_namespaced)))
+        Self(Arc::new(move |input, primaries| {
+            F::keys(&map, input, primary_namespaced, primaries)
+        }))
     }
 
     /// The keys that `input` wakes, once for the old and once for the new version of an object.
@@ -43,7 +48,20 @@ impl Mapper {
     ///
     /// As the map function; plain functions do not wait.
     pub async fn map(&self, input: MapInput) -> Result<Vec<ObjectKey>> {
-        (self.0)(input).await
+        self.map_among(input, &PrimaryIndex::default()).await
+    }
+
+    /// As [`map`](Self::map), for functions that ask the indexes of the primary kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Self::map); there is no such index.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`map`](Self::map).
+    pub async fn map_among(&self, input: MapInput, primaries: &PrimaryIndex) -> Result<Vec<ObjectKey>> {
+        (self.0)(input, primaries).await
     }
 }
 
@@ -119,7 +137,12 @@ impl MapKey for &str {
 pub trait MapFn<K, M>: Send + Sync + 'static {
     /// Calls the function on what `input` decodes to.
     #[doc(hidden)]
-    fn keys(map: &Arc<Self>, input: MapInput, primary_namespaced: bool) -> BoxFuture<'static, Result<Vec<ObjectKey>>>;
+    fn keys(
+        map: &Arc<Self>,
+        input: MapInput,
+        primary_namespaced: bool,
+        primaries: &PrimaryIndex,
+    ) -> BoxFuture<'static, Result<Vec<ObjectKey>>>;
 }
 
 /// Marks functions of `&K`.
@@ -138,7 +161,12 @@ where
     F: Fn(&K) -> R + Send + Sync + 'static,
     R: IntoIterator<Item: MapKey> + 'static,
 {
-    fn keys(map: &Arc<F>, input: MapInput, primary_namespaced: bool) -> BoxFuture<'static, Result<Vec<ObjectKey>>> {
+    fn keys(
+        map: &Arc<F>,
+        input: MapInput,
+        primary_namespaced: bool,
+        _: &PrimaryIndex,
+    ) -> BoxFuture<'static, Result<Vec<ObjectKey>>> {
         let keys = decode::<K>(&input).map(|object| collect(map(&object), &input.key, primary_namespaced));
         Box::pin(std::future::ready(keys))
     }
@@ -151,7 +179,12 @@ where
     F: Fn(Arc<K>) -> R + Send + Sync + 'static,
     R: IntoIterator<Item: MapKey> + 'static,
 {
-    fn keys(map: &Arc<F>, input: MapInput, primary_namespaced: bool) -> BoxFuture<'static, Result<Vec<ObjectKey>>> {
+    fn keys(
+        map: &Arc<F>,
+        input: MapInput,
+        primary_namespaced: bool,
+        _: &PrimaryIndex,
+    ) -> BoxFuture<'static, Result<Vec<ObjectKey>>> {
         let keys = decode::<K>(&input).map(|object| collect(map(Arc::new(object)), &input.key, primary_namespaced));
         Box::pin(std::future::ready(keys))
     }
@@ -187,7 +220,12 @@ where
     F: for<'a> BorrowingFn<'a, K, Output = R> + 'static,
     R: IntoIterator<Item: MapKey> + 'static,
 {
-    fn keys(map: &Arc<F>, input: MapInput, primary_namespaced: bool) -> BoxFuture<'static, Result<Vec<ObjectKey>>> {
+    fn keys(
+        map: &Arc<F>,
+        input: MapInput,
+        primary_namespaced: bool,
+        _: &PrimaryIndex,
+    ) -> BoxFuture<'static, Result<Vec<ObjectKey>>> {
         let map = Arc::clone(map);
         Box::pin(async move {
             let object = decode::<K>(&input)?;
@@ -204,7 +242,12 @@ where
     U: Future<Output = R> + Send + 'static,
     R: IntoIterator<Item: MapKey> + 'static,
 {
-    fn keys(map: &Arc<F>, input: MapInput, primary_namespaced: bool) -> BoxFuture<'static, Result<Vec<ObjectKey>>> {
+    fn keys(
+        map: &Arc<F>,
+        input: MapInput,
+        primary_namespaced: bool,
+        _: &PrimaryIndex,
+    ) -> BoxFuture<'static, Result<Vec<ObjectKey>>> {
         let map = Arc::clone(map);
         Box::pin(async move {
             let object = decode::<K>(&input)?;
@@ -213,7 +256,7 @@ where
     }
 }
 
-fn decode<K: DeserializeOwned>(input: &MapInput) -> Result<K> {
+pub(super) fn decode<K: DeserializeOwned>(input: &MapInput) -> Result<K> {
     serde_json::from_slice(&input.body).map_err(|error| {
         format!(
             "{} {} does not decode as `{}`, so its map function was not asked: {}",

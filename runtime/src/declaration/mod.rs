@@ -5,6 +5,7 @@
 //! and the context read.
 
 mod builder;
+mod by_index;
 mod check;
 mod declared;
 mod mapper;
@@ -15,11 +16,12 @@ mod watch;
 
 pub(crate) use builder::StartFn;
 pub use builder::{CleanupFn, Declaration};
+pub use by_index::{ByIndex, PrimaryIndex, by_index};
 pub use check::InvalidDeclaration;
 pub use declared::Declared;
 pub use mapper::{MapFn, MapInput, MapKey, Mapper};
 pub use own_events::OwnEvents;
 pub use rates::{Backoff, RateLimit};
-pub use watch::{Adopt, Children, Index, Others, Role, Watch, WatchDecl};
+pub use watch::{Adopt, Children, Index, Others, Role, TRACKED_BY, Watch, WatchDecl};
 
 pub use crate::rbac::PolicyRule;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use crate::cache::{IndexFn, typed_index};
+use crate::cache::{IndexFn, StripPath, typed_index};
 use crate::declaration::Mapper;
 use crate::kind::Kind;
 use crate::predicate::Predicate;
@@ -25,6 +25,10 @@ pub struct WatchDecl {
     pub labels: Option<String>,
     /// Field selector of the watch.
     pub fields: Option<String>,
+    /// What is never kept in the cache.
+    pub strip: Vec<StripPath>,
+    /// Paths that could not be read, for [`check`](crate::Declaration::check).
+    pub(crate) not_stripped: Vec<String>,
     /// What may be taken over.
     pub adopt: Adopt,
     /// What objects are found by, besides name, labels and owner.
@@ -76,6 +80,8 @@ impl WatchDecl {
             metadata_only: false,
             labels: None,
             fields: None,
+            strip: Vec::new(),
+            not_stripped: Vec::new(),
             adopt: Adopt::Never,
             indexes: Vec::new(),
         }
@@ -89,15 +95,26 @@ pub enum Role {
     Primary,
     /// Its controller owner; both the old and the new one where that changed.
     Owned,
+    /// The primary whose uid its label [`TRACKED_BY`] names.
+    Tracked,
     /// What the map function answers for the old and the new object.
     Watched(Mapper),
 }
+
+/// The label by which tracked children name the uid of their primary.
+pub const TRACKED_BY: &str = "kubewright.dev/primary-uid";
 
 impl Role {
     /// Whether the watch is of owned objects.
     #[must_use]
     pub fn is_owned(&self) -> bool {
         matches!(self, Self::Owned)
+    }
+
+    /// Whether the watch is of tracked objects.
+    #[must_use]
+    pub fn is_tracked(&self) -> bool {
+        matches!(self, Self::Tracked)
     }
 }
 
@@ -176,6 +193,29 @@ impl<K, R> Watch<K, R> {
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.decl.fields = Some(selector.into());
         self
+    }
+
+    /// Never keeps what lies at these paths, as nobody reads it: `status`, `spec.containers[*].env`,
+    /// `metadata.annotations['example.com/large']`. What is read from the cache lacks them; live reads do not. A change of
+    /// them is a change all the same.
+    ///
+    /// Where controllers share a cache, only what all of them strip is left out. Cannot be combined with `updates`:
+    /// replacing an object by one that lacks a part would remove the part.
+    #[must_use]
+    pub fn strip<S: AsRef<str>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+        self.decl.add_strip(paths);
+        self
+    }
+}
+
+impl WatchDecl {
+    pub(crate) fn add_strip<S: AsRef<str>>(&mut self, paths: impl IntoIterator<Item = S>) {
+        for path in paths {
+            match StripPath::parse(path.as_ref()) {
+                Ok(path) => self.strip.push(path),
+                Err(error) => self.not_stripped.push(error.to_string()),
+            }
+        }
     }
 }
 

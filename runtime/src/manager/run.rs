@@ -15,7 +15,7 @@ use super::runnable::{RunContext, Runnable};
 use super::webhooks::{Parts, Webhooks};
 use crate::cache::{Informer, Informers, KeepManagers};
 use crate::client::{DeleteCap, Origin, Transport, WriteFence};
-use crate::controller::{AnyController, CatchUps, Services};
+use crate::controller::{AnyController, CatchUps, Services, planned};
 use crate::events::{Publisher, Recorder};
 use crate::leader::LeaderElection;
 use crate::leader::{Elector, LeaderStatus, Lost, ServerLease};
@@ -124,9 +124,20 @@ impl Life {
         let webhooks = Webhooks::open(&webhooks, options.webhooks.as_ref(), &parts).await?;
         let managers: Vec<String> = controllers
             .iter()
-            .filter_map(|controller| controller.declared().field_manager.clone())
+            .flat_map(|controller| {
+                let declared = controller.declared();
+                declared
+                    .field_manager
+                    .iter()
+                    .chain(&declared.previous_managers)
+                    .cloned()
+            })
             .collect();
-        let informers = Informers::new(transport.clone(), env.clone(), KeepManagers::of(&operator, &managers));
+        let keep = KeepManagers::of(&operator, &managers);
+        let informers = Informers::with_compression(transport.clone(), env.clone(), keep, options.cache_compression);
+        for controller in &controllers {
+            informers.plan(planned(controller.declared(), &options.namespaces));
+        }
         publish::informers(&informers, &metrics, &health, &env);
         let (recorder, publisher) = Recorder::pair(operator.clone(), metrics.clone());
         let mut services = Services {

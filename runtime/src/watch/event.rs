@@ -20,6 +20,14 @@ pub(super) enum Event {
 
 impl Event {
     pub(super) fn parse(line: &Bytes) -> Result<Self, ScanError> {
+        match split(line) {
+            Some((kind, object)) => Self::of(kind, object),
+            None => Self::search(line),
+        }
+    }
+
+    /// The event of a line whose members come in another order than servers write them in.
+    fn search(line: &Bytes) -> Result<Self, ScanError> {
         let mut kind: &[u8] = b"";
         let mut object = None;
         Cursor::new(line).members(|name, value| {
@@ -32,7 +40,10 @@ impl Event {
             }
             Ok::<(), ScanError>(())
         })?;
-        let object = object.ok_or(ScanError::Missing("object"))?;
+        Self::of(kind, object.ok_or(ScanError::Missing("object"))?)
+    }
+
+    fn of(kind: &[u8], object: Bytes) -> Result<Self, ScanError> {
         match kind {
             b"\"ADDED\"" | b"\"MODIFIED\"" => Ok(Self::Changed(object)),
             b"\"DELETED\"" => Ok(Self::Deleted(object)),
@@ -41,6 +52,18 @@ impl Event {
             _ => Err(ScanError::Missing("type that a watch knows")),
         }
     }
+}
+
+/// Type and object of a line as servers write it, `{"type":…,"object":…}`, without a look into the object: who reads it
+/// finds out whether it is one.
+fn split(line: &Bytes) -> Option<(&[u8], Bytes)> {
+    const HEAD: &[u8] = b"{\"type\":";
+    const MIDDLE: &[u8] = b",\"object\":";
+    let rest = line.strip_prefix(HEAD)?;
+    let comma = rest.iter().take(16).position(|byte| *byte == b',')?;
+    let (kind, rest) = rest.split_at(comma);
+    let object = rest.strip_prefix(MIDDLE)?.trim_ascii_end().strip_suffix(b"}")?;
+    object.ends_with(b"}").then(|| (kind, line.slice_ref(object)))
 }
 
 fn bookmark(object: &[u8]) -> Result<Event, ScanError> {

@@ -7,6 +7,7 @@
 mod backoff;
 mod event;
 mod frames;
+mod keep_up;
 mod status;
 mod trouble;
 mod watcher;
@@ -14,4 +15,4 @@ mod watcher;
 pub use frames::Frames;
 pub use status::WatchStatus;
 
-pub(crate) use watcher::Watcher;
+pub(crate) use keep_up::keep_up;

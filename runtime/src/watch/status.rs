@@ -44,6 +44,12 @@ pub struct WatchStatus {
     pub restarts: u64,
     /// Events delivered.
     pub events: u64,
+    /// Objects that could not be read, and were left out of the cache.
+    pub skipped: u64,
+    /// The last of them, and why.
+    pub last_skipped: Option<String>,
+    /// How often the watch was begun anew after a panic of the framework.
+    pub panics: u64,
 }
 
 impl WatchStatus {
@@ -65,6 +71,9 @@ impl WatchStatus {
             lists: 0,
             restarts: 0,
             events: 0,
+            skipped: 0,
+            last_skipped: None,
+            panics: 0,
         }
     }
 }

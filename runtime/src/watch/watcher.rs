@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cache::{Informer, ListRun};
-use crate::client::{ClientError, ListParams, Origin, PAGE, StatusError, Target, Transport, WatchParams, event_status};
+use crate::cache::{Informer, ScanError};
+use crate::client::{ClientError, ListParams, Origin, PAGE, StatusError, Transport, WatchParams, event_status};
 use crate::delta::Version;
 use crate::env::Env;
 use crate::watch::backoff::Backoff;
@@ -15,13 +15,16 @@ use crate::watch::trouble::Trouble;
 
 /// A success shorter than this does not shorten the backoff: a server that accepts each watch and drops it at once
 /// would otherwise be asked without a pause.
-const LASTING: Duration = Duration::from_secs(30);
+pub(super) const LASTING: Duration = Duration::from_secs(30);
 /// Once a server has sent bookmarks, it sends one about every minute; this long a silence means a dead connection.
 const SILENCE: Duration = Duration::from_secs(180);
 /// How long after its own timeout a server may take to end a watch.
 const GRACE: Duration = Duration::from_secs(30);
 /// How long the first event of a streamed list may take before pages are asked for instead.
 const FIRST_EVENT: Duration = Duration::from_secs(30);
+/// How long lists are asked for in pages once the server refused to stream one: it may have been another server, or an
+/// overloaded one.
+const STREAM_AGAIN: Duration = Duration::from_secs(600);
 /// How long a deletion may wait for its event before the server is asked for a version that settles it.
 const LINGER: Duration = Duration::from_secs(30);
 
@@ -34,8 +37,10 @@ pub(crate) struct Watcher {
     origin: Origin,
     backoff: Backoff,
     trouble: Trouble,
-    /// Whether the server streams lists; found out by asking.
-    streams: bool,
+    /// Until when lists are asked for in pages, as the server refused to stream one.
+    paged_until: Option<Instant>,
+    /// Where the store was when a line came that could not be read.
+    unreadable: Option<Option<Version>>,
     bookmarks: bool,
     relisted: Option<Instant>,
     /// When something in the overlay began to wait without a version.
@@ -66,7 +71,8 @@ impl Watcher {
             transport,
             env,
             origin: Origin::part("informer"),
-            streams: true,
+            paged_until: None,
+            unreadable: None,
             bookmarks: false,
             relisted: None,
             lingering: None,
@@ -92,10 +98,10 @@ impl Watcher {
     /// Brings the store to a consistent list. A streamed list goes on as a watch.
     async fn list(&mut self) -> Result<Option<Frames>, ClientError> {
         self.informer.status_mut().lists += 1;
-        if self.streams {
+        if self.paged_until.is_none_or(|until| until <= Instant::now()) {
             match self.list_by_stream().await {
                 Ok(frames) => return Ok(Some(frames)),
-                Err(StreamFailure::Unsupported) => self.streams = false,
+                Err(StreamFailure::Unsupported) => self.paged_until = Some(Instant::now() + STREAM_AGAIN),
                 Err(StreamFailure::Failed(error)) => return Err(error),
             }
         }
@@ -116,12 +122,11 @@ impl Watcher {
                 Err(_) | Ok(None) => return Err(StreamFailure::Unsupported),
                 Ok(Some(line)) => line.map_err(StreamFailure::Failed)?,
             };
-            let event = Event::parse(&line).map_err(|error| StreamFailure::Failed(self.decode(&frames, &error)))?;
+            let Some(event) = self.read(&frames, &line).map_err(StreamFailure::Failed)? else {
+                continue;
+            };
             match event {
-                Event::Changed(object) => self
-                    .informer
-                    .listed(run, &object)
-                    .map_err(|error| StreamFailure::Failed(self.decode(&frames, &error)))?,
+                Event::Changed(object) => self.informer.listed(run, &object),
                 Event::Bookmark {
                     version,
                     initial_end: true,
@@ -162,7 +167,9 @@ impl Watcher {
                 }
                 Err(error) => return Err(error),
             };
-            self.take_page(run, &page.items)?;
+            for item in &page.items {
+                self.informer.listed(run, item);
+            }
             match page.continue_token {
                 Some(token) => params.continue_token = Some(token),
                 None => {
@@ -173,16 +180,6 @@ impl Watcher {
             // A long list must not keep the other tasks of its thread waiting.
             tokio::task::yield_now().await;
         }
-    }
-
-    fn take_page(&self, run: ListRun, items: &[bytes::Bytes]) -> Result<(), ClientError> {
-        for item in items {
-            self.informer.listed(run, item).map_err(|error| ClientError::Decode {
-                target: Box::new(self.target("list")),
-                cause: error.to_string(),
-            })?;
-        }
-        Ok(())
     }
 
     /// Watches from where the store is, again and again, until a list is needed.
@@ -260,10 +257,12 @@ impl Watcher {
     }
 
     fn take(&mut self, frames: &Frames, line: &bytes::Bytes) -> Result<Option<Ended>, ClientError> {
-        let event = Event::parse(line).map_err(|error| self.decode(frames, &error))?;
-        let taken = match event {
-            Event::Changed(object) => self.informer.changed(&object),
-            Event::Deleted(object) => self.informer.deleted(&object),
+        let Some(event) = self.read(frames, line)? else {
+            return Ok(None);
+        };
+        let (object, taken) = match event {
+            Event::Changed(object) => (object.clone(), self.informer.changed(&object)),
+            Event::Deleted(object) => (object.clone(), self.informer.deleted(&object)),
             Event::Bookmark { version, .. } => {
                 self.bookmarks = true;
                 self.informer.advance(&version);
@@ -278,9 +277,33 @@ impl Watcher {
                 };
             }
         };
-        taken.map_err(|error| self.decode(frames, &error))?;
+        match taken {
+            Err(ScanError::Json(error)) if self.is_news() => return Err(self.decode(frames, &error)),
+            Err(error) => self.informer.pass_over(&object, &error),
+            Ok(()) => {}
+        }
         self.informer.status_mut().events += 1;
         Ok(None)
+    }
+
+    /// The event of a line; none where the line makes no sense, and did not the last time either.
+    fn read(&mut self, frames: &Frames, line: &bytes::Bytes) -> Result<Option<Event>, ClientError> {
+        let error = match Event::parse(line) {
+            Ok(event) => return Ok(Some(event)),
+            Err(error) => error,
+        };
+        if self.is_news() {
+            return Err(self.decode(frames, &error));
+        }
+        self.informer.skip(line, &error);
+        Ok(None)
+    }
+
+    /// Whether it is the first time that what comes here makes no sense. What a connection garbled comes right when it
+    /// is sent again.
+    fn is_news(&mut self) -> bool {
+        let at = self.informer.progress();
+        self.unreadable.replace(at.clone()) != Some(at)
     }
 
     async fn open(&mut self, version: Option<Version>) -> Result<Frames, ClientError> {
@@ -365,11 +388,6 @@ impl Watcher {
 
     fn timeout_of(&self, frames: &Frames) -> Duration {
         frames.timeout().unwrap_or(Duration::from_secs(600))
-    }
-
-    fn target(&self, verb: &'static str) -> Target {
-        let spec = self.informer.spec();
-        Target::collection(verb, &spec.kind, spec.namespace.as_deref())
     }
 
     #[allow(clippy::unused_self, reason = "reads as the other errors of a watch")]

@@ -24,6 +24,8 @@ enum Answer {
     /// Lines, then silence.
     Open(Vec<String>),
     Unreachable,
+    /// A fault of the framework.
+    Panic,
 }
 
 type Answered = UnsyncBoxBody<Bytes, Infallible>;
@@ -100,6 +102,7 @@ impl Answer {
                 Response::builder().body(StreamBody::new(stream).boxed_unsync())
             }
             Self::Unreachable => return Err("connection reset".into()),
+            Self::Panic => panic!("as asked for"),
         };
         Ok(response?)
     }
@@ -406,4 +409,106 @@ async fn nothing_is_asked_while_nothing_happens() {
     let rig = Rig::start([quiet]);
     assert_eq!(rig.after(1).await, ["stream"]);
     assert!(rig.after(120).await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_read_is_left_out_counted_and_named_and_stalls_nothing() {
+    let nameless = r#"{"metadata":{"resourceVersion":"3"},"spec":{}}"#.to_owned();
+    let odd = r#"{"metadata":{"name":"odd","namespace":"shop","resourceVersion":"9","labels":{"a":1}}}"#.to_owned();
+    let rig = Rig::start([
+        no_streams(),
+        list(5, &[object("a", 1), nameless.clone(), object("odd", 2)], false),
+        Answer::Lines(vec![event("MODIFIED", &odd), event("ADDED", &object("b", 10))]),
+        Answer::Lines(vec![
+            event("MODIFIED", &odd),
+            event("ADDED", &object("b", 10)),
+            event("DELETED", &nameless),
+            event("MODIFIED", &object("a", 12)),
+        ]),
+        Answer::Body(410, status(410, "Expired")),
+        list(20, &[object("a", 12), object("b", 10), odd], false),
+        Answer::Open(vec![event("MODIFIED", &object("odd", 21))]),
+    ]);
+    let asked = rig.after(15).await;
+    assert_eq!(
+        asked,
+        ["stream", "list", "watch 5", "watch 5", "watch 12", "list", "watch 20"]
+    );
+    assert_eq!(rig.seen(), ["a ->1", "odd ->2", "b ->10", "a 1>12", "odd 2>21"]);
+    let status = rig.informer.status();
+    assert!(status.healthy && status.synced, "{status:?}");
+    // The one without a name twice, the other as an event and in the second list.
+    assert_eq!((status.skipped, status.objects, status.failures), (4, 3, 0));
+    let named = status.last_skipped.expect("named");
+    assert!(named.starts_with("shop/odd: "), "{named}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_garbled_line_is_asked_for_again_and_left_out_where_it_comes_the_same() {
+    let garbled = || r#"{"type":"ADDED","object":{"metadata":{"name":"x" "#.to_owned();
+    let rig = Rig::start([
+        no_streams(),
+        list(5, &[], false),
+        Answer::Open(vec![garbled(), event("ADDED", &object("b", 7))]),
+        Answer::Open(vec![event("ADDED", &object("a", 6)), garbled()]),
+        Answer::Open(vec![garbled(), event("ADDED", &object("b", 7))]),
+    ]);
+    assert_eq!(rig.after(10).await, ["stream", "list", "watch 5", "watch 5", "watch 6"]);
+    assert_eq!(rig.seen(), ["a ->6", "b ->7"]);
+    assert_eq!(rig.informer.status().skipped, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_refused_to_stream_a_list_is_asked_again_later() {
+    let gone = || Answer::Lines(vec![event("ERROR", &status(410, "Expired"))]);
+    let rig = Rig::start([
+        no_streams(),
+        list(5, &[], false),
+        gone(),
+        list(6, &[], false),
+        // Five to ten minutes each, until the watch itself gives the connection up.
+        Answer::Open(vec![]),
+        Answer::Open(vec![]),
+        gone(),
+        Answer::Open(vec![initial_end(9)]),
+    ]);
+    assert_eq!(rig.after(5).await, ["stream", "list", "watch 5", "list", "watch 6"]);
+    assert_eq!(rig.after(1_400).await[..3], ["watch 6", "watch 6", "stream"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_panics_begins_anew_and_everyone_hears_what_is_there() {
+    let rig = Rig::start([
+        no_streams(),
+        list(5, &[object("a", 1), object("b", 2)], false),
+        Answer::Panic,
+        Answer::Open(vec![event("ADDED", &object("b", 2)), initial_end(9)]),
+    ]);
+    assert_eq!(rig.after(0).await, ["stream", "list", "watch 5"]);
+    let status = rig.informer.status();
+    assert!(!status.healthy);
+    let error = status.last_error.expect("shown at once");
+    assert!(error.ends_with("a fault of kubewright: as asked for"), "{error}");
+    assert_eq!(rig.after(3).await, ["stream"]);
+    assert_eq!(rig.seen(), ["a ->1", "b ->2", "a ->1", "b ->2", "a 1>-"]);
+    assert!(rig.informer.status().healthy);
+    assert_eq!(rig.informer.status().panics, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscriber_that_panics_harms_nobody_else() {
+    let rig = Rig::start([Answer::Open(vec![
+        event("ADDED", &object("a", 1)),
+        initial_end(5),
+        event("MODIFIED", &object("a", 6)),
+    ])]);
+    rig.informer.subscribe(Arc::new(|_| panic!("as asked for")));
+    let late = Arc::new(Mutex::new(0));
+    let heard = Arc::clone(&late);
+    rig.informer
+        .subscribe(Arc::new(move |_| *heard.lock().expect("unpoisoned") += 1));
+    rig.after(1).await;
+    assert_eq!(rig.seen(), ["a ->1", "a 1>6"]);
+    assert_eq!(*late.lock().expect("unpoisoned"), 2);
+    assert_eq!(rig.informer.status().panics, 0);
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kubewright::declaration::by_index;
 use kubewright::prelude::*;
 use kubewright::{Declaration, Declare, Reads};
 use kubewright_testkit::TestCluster;
@@ -99,4 +100,66 @@ async fn an_index_follows_every_change_and_a_panic_in_it_stops_nothing() {
     moment().await;
     assert_eq!(last("a"), "a: three alike 2");
     operator.stop().await;
+}
+
+/// Wakes the Apps that name a ConfigMap, found by an index of the Apps.
+struct Users(Notes);
+
+impl Declare for Users {
+    type Primary = App;
+
+    fn declare(d: Declaration<Self>) -> Declaration<Self> {
+        let place = |namespace: Option<&String>, name: &str| format!("{}/{name}", namespace.map_or("", String::as_str));
+        d.for_::<App>()
+            .crd::<App>()
+            .name("users")
+            .index("uses", move |app: &App| {
+                [place(app.metadata.namespace.as_ref(), &app.spec.value)]
+            })
+            .watches::<ConfigMap, _>(by_index("uses", move |map: &ConfigMap| {
+                [place(
+                    map.metadata.namespace.as_ref(),
+                    map.metadata.name.as_deref().unwrap_or_default(),
+                )]
+            }))
+            .watches::<Secret, _>(by_index("no such", |_: &Secret| ["x"]))
+    }
+}
+
+impl Reads<ConfigMap> for Users {}
+impl Reads<Secret> for Users {}
+impl Reads<App> for Users {}
+
+impl Reconciler for Users {
+    async fn reconcile(&self, app: Arc<App>, _: &Context<Self>) -> Result<Action> {
+        self.0.add(app.metadata.name.clone().unwrap_or_default());
+        Ok(Action::await_change())
+    }
+}
+
+#[kubewright_testkit::test]
+async fn a_change_wakes_those_that_an_index_finds_and_nobody_else() {
+    let cluster = TestCluster::start();
+    let notes = Notes::default();
+    cluster
+        .run(Manager::new("users").controller(Users(notes.clone())))
+        .await;
+    for (app, used) in [("a", "one"), ("b", "one"), ("c", "two")] {
+        put(&cluster, app, used).await;
+    }
+    cluster.settled(Duration::from_secs(10)).await;
+    let woken_by = async |name: &str, value: &str| {
+        let before = notes.all().len();
+        map(&cluster, name, &[value]).await;
+        cluster.settled(Duration::from_secs(10)).await;
+        let mut woken = notes.all().split_off(before);
+        woken.sort();
+        woken
+    };
+    assert_eq!(woken_by("one", "x").await, ["a", "b"]);
+    put(&cluster, "b", "two").await;
+    cluster.settled(Duration::from_secs(10)).await;
+    assert_eq!(woken_by("one", "y").await, ["a"]);
+    assert_eq!(woken_by("two", "y").await, ["b", "c"]);
+    assert_eq!(woken_by("three", "y").await, [""; 0]);
 }

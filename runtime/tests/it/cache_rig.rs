@@ -28,7 +28,24 @@ pub(crate) struct Rig {
     pub(crate) informers: Informers,
     pub(crate) wire: Arc<Wire>,
     origin: Origin,
+    client: kubewright::kube::Client,
     task: JoinHandle<()>,
+}
+
+fn begin(
+    cluster: &TestCluster,
+    wire: &Arc<Wire>,
+    client: kubewright::kube::Client,
+) -> (Transport, Informers, JoinHandle<()>) {
+    let hook: Arc<dyn FaultHook> = Arc::clone(wire) as _;
+    let transport = Transport::builder(client, cluster.env().clone())
+        .timeout(Duration::from_secs(10))
+        .faults(hook)
+        .build();
+    let informers = Informers::new(transport.clone(), cluster.env().clone(), KeepManagers::of("op", &[]));
+    let running = informers.clone();
+    let task = tokio::spawn(async move { running.run(std::future::pending()).await });
+    (transport, informers, task)
 }
 
 impl Rig {
@@ -36,29 +53,29 @@ impl Rig {
         let cluster = TestCluster::builder()
             .simulate(kubewright::dev::apiserver::server::Simulate::Off)
             .start();
-        let client = cluster.client();
+        let client = cluster.client_named("rig");
         Self::over(cluster, client)
     }
 
     /// As a user of the cluster, with the rights that user has.
     pub(crate) fn over(cluster: TestCluster, client: kubewright::kube::Client) -> Self {
         let wire = Arc::new(Wire::default());
-        let hook: Arc<dyn FaultHook> = Arc::clone(&wire) as _;
-        let transport = Transport::builder(client, cluster.env().clone())
-            .timeout(Duration::from_secs(10))
-            .faults(hook)
-            .build();
-        let informers = Informers::new(transport.clone(), cluster.env().clone(), KeepManagers::of("op", &[]));
-        let running = informers.clone();
-        let task = tokio::spawn(async move { running.run(std::future::pending()).await });
+        let (transport, informers, task) = begin(&cluster, &wire, client.clone());
         Self {
             cluster,
             transport,
             informers,
             wire,
             origin: Origin::part("test"),
+            client,
             task,
         }
+    }
+
+    /// A new process over the same wire: nothing is known of what was before.
+    pub(crate) fn restart(&mut self) {
+        self.task.abort();
+        (self.transport, self.informers, self.task) = begin(&self.cluster, &self.wire, self.client.clone());
     }
 
     pub(crate) async fn synced(&self, spec: &InformerSpec) -> Informer {

@@ -197,7 +197,7 @@ async fn many_objects_are_listed_in_pages_and_none_is_lost() {
 #[kubewright_testkit::test]
 async fn a_quiet_informer_asks_for_nothing() {
     let rig = Rig::start();
-    rig.synced(&InformerSpec::all(&config_maps())).await;
+    let _held = rig.synced(&InformerSpec::all(&config_maps())).await;
     rig.moment().await;
     let before = rig.cluster.requests().count();
     tokio::time::sleep(std::time::Duration::from_secs(120)).await;

@@ -2,13 +2,17 @@
 
 mod cache_faults;
 mod cache_index;
+mod cache_informers;
+mod cache_public_failures;
 mod cache_reads;
 mod cache_restart;
 mod cache_rig;
 mod cache_schedules;
 mod cache_watch;
 mod context_dynamic;
+mod context_previous;
 mod context_stale;
+mod context_tracked;
 mod engine_cancel;
 mod engine_deletion;
 mod engine_holds;

@@ -8,11 +8,11 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::{Informer, State};
+use super::{Informer, State, subscribers};
 use crate::cache::Cached;
+use crate::cache::facts::{Facts, ScanError, Scratch};
 use crate::cache::index::{self, Values};
 use crate::cache::overlay::Moment;
-use crate::cache::scanner::{Facts, ScanError, Scratch};
 use crate::cache::store::{Body, Contexts, Encoder, Tuning};
 use crate::delta::{Delta, DeltaCause, Version};
 use crate::key::ObjectKey;
@@ -41,11 +41,21 @@ impl Informer {
         ListRun { begun, cause }
     }
 
-    /// The list holds this object.
-    pub(crate) fn listed(&self, run: ListRun, object: &[u8]) -> Result<(), ScanError> {
+    /// The list holds this object. One that cannot be read is left out; what was held under its name stays.
+    pub(crate) fn listed(&self, run: ListRun, object: &[u8]) {
+        if let Err(error) = self.try_listed(run, object) {
+            let (key, _) = self.skip(object, &error);
+            let mut state = self.state_mut();
+            if let Some(slot) = key.and_then(|key| state.store.find(&key)) {
+                state.store.touch(slot);
+            }
+        }
+    }
+
+    fn try_listed(&self, run: ListRun, object: &[u8]) -> Result<(), ScanError> {
         // Most objects of a relist are as they were; those are not scanned to their end.
         if run.cause == DeltaCause::Relist {
-            let found = self.0.scanner.identify(object)?;
+            let found = self.inner.scanner.identify(object)?;
             let mut state = self.state_mut();
             let store = &mut state.store;
             if let Some(slot) = store.find_by(&found.namespace, &found.name)
@@ -73,9 +83,9 @@ impl Informer {
         self.overlay().listed(self.kind(), self.scope(), run.begun, version);
         self.admit();
         if !std::mem::replace(&mut self.state_mut().synced, true) {
-            self.0.synced.notify_waiters();
+            self.inner.synced.notify_waiters();
         }
-        self.0.moved.notify_waiters();
+        self.inner.moved.notify_waiters();
     }
 
     /// The watch says that the object is there, as it stands in `object`.
@@ -86,10 +96,23 @@ impl Informer {
         Ok(())
     }
 
+    /// Whether the store is past a version already: an event that comes twice, or late. A watch goes on from where the
+    /// store is, so all that it has to say is newer; what is not would bring back objects that are gone.
+    fn is_past(&self, version: &Version) -> bool {
+        let state = self.state();
+        state
+            .progress
+            .as_ref()
+            .is_some_and(|progress| progress.reaches(version))
+    }
+
     /// The watch says that the object is gone, or has left the selector.
     pub(crate) fn deleted(&self, object: &[u8]) -> Result<(), ScanError> {
-        let found = self.0.scanner.identify(object)?;
+        let found = self.inner.scanner.identify(object)?;
         self.admit();
+        if self.is_past(&found.version) {
+            return Ok(());
+        }
         // An event that comes late must not take what came after it.
         let slot = {
             let state = self.state();
@@ -106,6 +129,54 @@ impl Informer {
         Ok(())
     }
 
+    /// Counts and names an object that cannot be read; answers what can be told of it.
+    pub(crate) fn skip(&self, object: &[u8], error: &dyn std::fmt::Display) -> (Option<ObjectKey>, Option<Version>) {
+        let (key, version) = self.inner.scanner.recognise(object);
+        let name = key
+            .as_ref()
+            .map_or_else(|| "an object without a name".to_owned(), ToString::to_string);
+        let skipped = {
+            let mut status = self.status_mut();
+            status.skipped += 1;
+            status.last_skipped = Some(format!("{name}: {error}"));
+            status.skipped
+        };
+        // An object that is listed again and again would fill the log.
+        if skipped.is_power_of_two() {
+            tracing::error!(
+                target: "kubewright::watch", informer = %self.inner.spec, skipped,
+                "{name} cannot be read and is left out of the cache: {error}"
+            );
+        }
+        (key, version)
+    }
+
+    /// Goes on without an event whose object cannot be read: what was held under its name stays until a version comes
+    /// that can be.
+    pub(crate) fn pass_over(&self, object: &[u8], error: &ScanError) {
+        if let (_, Some(version)) = self.skip(object, error) {
+            self.advance(&version);
+        }
+    }
+
+    /// Makes the informer fit to begin anew after a panic in its task. Everyone hears everything once more, as nobody
+    /// knows who heard what.
+    pub(crate) fn recover(&self) {
+        let inner = &*self.inner;
+        if inner.state.is_poisoned() {
+            // The store may have been left halfway through a change.
+            let mut state = self.state_mut();
+            let functions = state.indexes.functions();
+            *state = State::empty(&inner.contexts);
+            for (name, function) in functions {
+                state.indexes.add(&name, function, std::iter::empty());
+            }
+            *self.intake() = Intake::new(Arc::clone(&inner.contexts), inner.compress);
+            inner.state.clear_poison();
+        }
+        inner.subscribers.start_over();
+    }
+
     /// The store is as new as this version.
     pub(crate) fn advance(&self, version: &Version) {
         {
@@ -119,12 +190,12 @@ impl Informer {
             }
         }
         self.overlay().advance(self.kind(), self.scope(), version);
-        self.0.moved.notify_waiters();
+        self.inner.moved.notify_waiters();
     }
 
     /// Replays what is held to those who came late.
     pub(crate) fn admit(&self) {
-        let waiting = self.0.subscribers.admit();
+        let waiting = self.inner.subscribers.admit();
         if waiting.is_empty() {
             return;
         }
@@ -135,27 +206,25 @@ impl Informer {
             for slot in &slots {
                 let object = self.cached(self.state().store.record(*slot));
                 let key = object.key().clone();
-                sink(&Delta::new(
-                    self.kind().clone(),
-                    key,
-                    None,
-                    Some(object),
-                    DeltaCause::FirstList,
-                ));
+                let delta = Delta::new(self.kind().clone(), key, None, Some(object), DeltaCause::FirstList);
+                subscribers::tell(&sink, &delta);
             }
         }
     }
 
     /// Returns when somebody may wait for a replay.
     pub(crate) async fn subscribed(&self) {
-        self.0.subscribers.arrived().await;
+        self.inner.subscribers.arrived().await;
     }
 
     /// Takes in an object; answers its version.
     fn put(&self, object: &[u8], cause: DeltaCause) -> Result<Version, ScanError> {
         let mut intake = self.intake();
         let Intake { scratch, encoder } = &mut *intake;
-        let facts = self.0.scanner.scan(object, scratch)?;
+        let facts = self.inner.scanner.scan(object, scratch)?;
+        if cause == DeltaCause::Event && self.is_past(&facts.version) {
+            return Ok(facts.version);
+        }
         let held = {
             let state = self.state();
             let slot = state.store.find_by(&facts.namespace, &facts.name);
@@ -178,7 +247,7 @@ impl Informer {
             _ => {}
         }
         encoder.encode(&scratch.body);
-        let heard = !self.0.subscribers.is_silent();
+        let heard = !self.inner.subscribers.is_silent();
         let found = self.index_values(&facts, scratch);
         let (old, new) = {
             let mut state = self.state_mut();
@@ -212,7 +281,7 @@ impl Informer {
         if functions.is_empty() {
             return Values::new();
         }
-        let spec = &self.0.spec;
+        let spec = &self.inner.spec;
         let body = Body::Plain(Bytes::copy_from_slice(&scratch.body));
         let header = Arc::new(facts.header(scratch));
         let object = Cached::new(spec.kind.clone(), header, body, spec.metadata_only);
@@ -245,12 +314,12 @@ impl Informer {
     }
 
     fn intake(&self) -> MutexGuard<'_, Intake> {
-        self.0.intake.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.intake.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&self, key: ObjectKey, old: Option<Cached>, new: Option<Cached>, cause: DeltaCause) {
         let delta = Delta::new(self.kind().clone(), key, old, new, cause);
-        self.0.subscribers.tell(&delta);
+        self.inner.subscribers.tell(&delta);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Informer, State};
-use crate::cache::scanner::ScanError;
+use crate::cache::facts::ScanError;
 use crate::delta::Version;
 use crate::key::ObjectKey;
 
@@ -28,7 +28,7 @@ impl Listed {
 impl Informer {
     /// Adds an object to a list of this informer's kind.
     pub(crate) fn note(&self, listed: &mut Listed, object: &[u8]) -> Result<(), ScanError> {
-        let found = self.0.scanner.identify(object)?;
+        let found = self.inner.scanner.identify(object)?;
         let key = ObjectKey::new(&*found.namespace, &*found.name);
         listed.objects.insert(key, (Arc::from(&*found.uid), found.version));
         Ok(())
@@ -45,7 +45,7 @@ impl Informer {
     pub(crate) async fn reached(&self, listed: &Listed) {
         let mut lagging = self.lagging(listed);
         loop {
-            let moved = self.0.moved.notified();
+            let moved = self.inner.moved.notified();
             tokio::pin!(moved);
             moved.as_mut().enable();
             {

@@ -1,11 +1,24 @@
 //! Who is told of an informer's changes.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::Sink;
 use crate::delta::Delta;
+
+/// Tells one subscriber. Its panic is its own: the others are told, and the informer goes on.
+pub(super) fn tell(sink: &Sink, delta: &Delta) {
+    if catch_unwind(AssertUnwindSafe(|| sink(delta))).is_err() {
+        tracing::error!(
+            target: "kubewright::watch",
+            "a subscriber panicked when it was told of {} {}; it missed that change",
+            delta.kind.kind(),
+            delta.key
+        );
+    }
+}
 
 /// Subscribers that hear of changes, and those that wait for their replay.
 #[derive(Default)]
@@ -50,8 +63,23 @@ impl Subscribers {
     pub(super) fn tell(&self, delta: &Delta) {
         let active = Arc::clone(&self.lists().active);
         for sink in &*active {
-            sink(delta);
+            tell(sink, delta);
         }
+    }
+
+    /// A subscriber hears no more.
+    pub(super) fn remove(&self, sink: &Sink) {
+        let mut lists = self.lists();
+        let others = |other: &&Sink| !Arc::ptr_eq(other, sink);
+        lists.active = lists.active.iter().filter(others).cloned().collect();
+        lists.waiting.retain(|other| !Arc::ptr_eq(other, sink));
+    }
+
+    /// Makes everyone wait for a replay.
+    pub(super) fn start_over(&self) {
+        let mut lists = self.lists();
+        let active = std::mem::take(&mut lists.active);
+        lists.waiting.splice(0..0, active.iter().cloned());
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {

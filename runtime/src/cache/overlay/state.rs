@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::counted::Counted;
-use super::{Entry, Gone, Holds, Moment, Question, ScopeId};
+use super::waiting::{Held, Scope, UNORDERED_WAIT, Waiting};
+use super::{Entry, Holds, Moment, Question, ScopeId};
 use crate::cache::Cached;
 use crate::delta::Version;
 use crate::key::ObjectKey;
@@ -17,12 +17,11 @@ use crate::kind::Kind;
 /// All entries. Kinds of one resource in several API versions share theirs, as they share versions.
 #[derive(Default)]
 pub(super) struct State {
-    resources: BTreeMap<Resource, Entries>,
+    /// By group and plural.
+    resources: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Entries>>,
     scopes: u64,
     moment: u64,
 }
-
-type Resource = (Arc<str>, Arc<str>);
 
 #[derive(Default)]
 struct Entries {
@@ -30,42 +29,10 @@ struct Entries {
     scopes: BTreeMap<ScopeId, Scope>,
 }
 
-/// What is held of one object.
-pub(super) enum Held {
-    Object(Cached),
-    /// Objects with these uids are gone.
-    Deleted(Arc<[Arc<str>]>),
-    InDoubt,
-}
-
-struct Waiting {
-    kind: Kind,
-    held: Held,
-    since: Moment,
-    /// The informers that have not come so far.
-    scopes: BTreeSet<ScopeId>,
-    /// The version they must reach, where it is known and a number.
-    at: Option<u64>,
-    /// Versions that are not ordered are waited for until here only.
-    until: Option<Instant>,
-    /// Nothing of this version or an older one is left under the name: a newer one was written, or it was deleted.
-    floor: Option<Version>,
-}
-
-/// How long a write waits for the watch where versions are not ordered.
-const UNORDERED_WAIT: Duration = Duration::from_secs(60);
-
-/// How far one informer is, and which entries wait for it to come to which version.
-struct Scope {
-    namespace: Option<Arc<str>>,
-    holds: Holds,
-    progress: Option<Version>,
-    at_version: BTreeSet<(u64, ObjectKey)>,
-}
-
 impl State {
     pub(super) fn len(&self) -> usize {
-        self.resources.values().map(|entries| entries.held.len()).sum()
+        let all = self.resources.values().flat_map(BTreeMap::values);
+        all.map(|entries| entries.held.len()).sum()
     }
 
     pub(super) fn moment(&mut self) -> Moment {
@@ -270,7 +237,7 @@ impl State {
 
     /// Ways to ask the informers of an object which uid they hold.
     pub(super) fn holders(&self, kind: &Kind, key: &ObjectKey) -> Vec<Holds> {
-        let Some(entries) = self.resources.get(&resource(kind)) else {
+        let Some(entries) = self.known_entries(kind) else {
             return Vec::new();
         };
         let scopes = entries.scopes.values().filter(|scope| scope.covers(key));
@@ -278,7 +245,7 @@ impl State {
     }
 
     pub(super) fn has_unbounded(&self, kind: &Kind, scope: ScopeId) -> bool {
-        self.resources.get(&resource(kind)).is_some_and(|entries| {
+        self.known_entries(kind).is_some_and(|entries| {
             entries
                 .held
                 .values()
@@ -287,12 +254,12 @@ impl State {
     }
 
     pub(super) fn get(&self, kind: &Kind, key: &ObjectKey, scope: Option<ScopeId>) -> Option<Entry> {
-        let waiting = self.resources.get(&resource(kind))?.held.get(key)?;
+        let waiting = self.known_entries(kind)?.held.get(key)?;
         waiting.entry(kind, scope)
     }
 
     pub(super) fn list(&self, kind: &Kind, namespace: Option<&str>, scope: ScopeId) -> Vec<(ObjectKey, Entry)> {
-        let Some(entries) = self.resources.get(&resource(kind)) else {
+        let Some(entries) = self.known_entries(kind) else {
             return Vec::new();
         };
         entries
@@ -303,8 +270,19 @@ impl State {
             .collect()
     }
 
+    fn known_entries(&self, kind: &Kind) -> Option<&Entries> {
+        self.resources.get(kind.group())?.get(kind.plural())
+    }
+
+    /// Every event asks, so a resource that is known is found without an allocation.
     fn entries(&mut self, kind: &Kind) -> &mut Entries {
-        self.resources.entry(resource(kind)).or_default()
+        if self.known_entries(kind).is_none() {
+            let group = self.resources.entry(kind.group().into()).or_default();
+            group.insert(kind.plural().into(), Entries::default());
+        }
+        let group = self.resources.get_mut(kind.group());
+        let entries = group.and_then(|group| group.get_mut(kind.plural()));
+        entries.expect("a resource that was not known was entered just above")
     }
 }
 
@@ -331,48 +309,6 @@ impl Entries {
     }
 }
 
-impl Waiting {
-    fn expired(&self) -> bool {
-        self.until.is_some_and(|until| until <= Instant::now())
-    }
-
-    /// Whether nothing says yet which version settles the entry.
-    fn is_unbounded(&self) -> bool {
-        self.at.is_none() && !matches!(self.held, Held::Object(_))
-    }
-
-    fn entry(&self, kind: &Kind, scope: Option<ScopeId>) -> Option<Entry> {
-        if self.expired() || scope.is_some_and(|scope| !self.scopes.contains(&scope)) {
-            return None;
-        }
-        Some(match &self.held {
-            // The object was written in another version of its API; only the server can convert it.
-            Held::Object(_) if self.kind.version() != kind.version() => Entry::InDoubt,
-            Held::Object(cached) => Entry::Object(cached.clone()),
-            Held::Deleted(uids) => Entry::Deleted(Gone {
-                uids: Arc::clone(uids),
-                floor: self.floor.clone(),
-            }),
-            Held::InDoubt => Entry::InDoubt,
-        })
-    }
-}
-
-impl Scope {
-    fn covers(&self, key: &ObjectKey) -> bool {
-        self.namespace
-            .as_ref()
-            .is_none_or(|namespace| *namespace == key.namespace)
-    }
-
-    fn has_reached(&self, version: Option<&Version>) -> bool {
-        match (&self.progress, version) {
-            (Some(progress), Some(version)) => progress.reaches(version),
-            _ => false,
-        }
-    }
-}
-
 fn release(
     held: &mut Counted<ObjectKey, Waiting>,
     key: &ObjectKey,
@@ -386,10 +322,6 @@ fn release(
             held.remove(key);
         }
     }
-}
-
-fn resource(kind: &Kind) -> Resource {
-    (kind.group().into(), kind.plural().into())
 }
 
 fn latest(a: Option<Version>, b: Option<Version>) -> Option<Version> {

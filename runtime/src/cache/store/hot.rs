@@ -1,5 +1,5 @@
-//! The bounded set of decoded objects of one store: the newest form of each, and what was not asked for since the last
-//! round goes first.
+//! The bounded set of decoded objects of one store: the newest form of each, what was asked for twice; what was not asked
+//! for since the last round goes first.
 
 use std::any::{Any, TypeId};
 use std::sync::Arc;
@@ -12,6 +12,8 @@ pub(super) struct Hot {
     entries: Vec<Entry>,
     /// Where the round stands.
     hand: usize,
+    /// Slots that were decoded lately and not kept.
+    lately: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -22,6 +24,9 @@ struct Entry {
     asked: AtomicBool,
 }
 
+/// How many more slots than objects are remembered.
+const REMEMBERED: usize = 4;
+
 /// The number of what is not decoded.
 pub(super) const COLD: u32 = u32::MAX;
 
@@ -31,6 +36,7 @@ impl Hot {
             limit,
             entries: Vec::new(),
             hand: 0,
+            lately: Vec::new(),
         }
     }
 
@@ -53,6 +59,23 @@ impl Hot {
         {
             entry.forms.push((id, object));
         }
+    }
+
+    /// Whether an object that was just decoded is to be kept: one that was decoded before, not long ago. What is read once,
+    /// as when all objects are gone through, takes the place of nothing.
+    pub(super) fn admits(&mut self, slot: u32) -> bool {
+        if self.entries.len() < self.limit {
+            return true;
+        }
+        if let Some(at) = self.lately.iter().position(|known| *known == slot) {
+            self.lately.swap_remove(at);
+            return true;
+        }
+        if self.lately.len() >= self.limit * REMEMBERED {
+            self.lately.clear();
+        }
+        self.lately.push(slot);
+        false
     }
 
     /// Adds an object; gives its number and the slot that had to make room.

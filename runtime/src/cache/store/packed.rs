@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use super::pages::HEAD;
 use super::symbols::Symbol;
-use crate::cache::scanner::Facts;
+use super::values::Time;
+pub(crate) use super::values::Uid;
+use crate::cache::facts::Facts;
 use crate::delta::Version;
 
 const UID_TEXT: u16 = 1;
@@ -62,60 +64,6 @@ pub(crate) struct Packed<'a> {
     pub(crate) spec_digest: u64,
     pub(crate) status_digest: u64,
     pub(crate) content_digest: u64,
-}
-
-/// A uid, in 16 bytes where it is a UUID as Kubernetes writes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Uid<'a> {
-    Uuid(u128),
-    Text(&'a str),
-}
-
-impl<'a> Uid<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
-        uuid(text).map_or(Self::Text(text), Self::Uuid)
-    }
-
-    pub(crate) fn to_text(self) -> Arc<str> {
-        match self {
-            Self::Text(text) => Arc::from(text),
-            Self::Uuid(number) => {
-                let mut text = [0; 36];
-                let mut at = 0;
-                for digit in 0..32 {
-                    if matches!(digit, 8 | 12 | 16 | 20) {
-                        text[at] = b'-';
-                        at += 1;
-                    }
-                    let nibble = (number >> (124 - 4 * digit)) & 0xf;
-                    text[at] = b"0123456789abcdef"[usize::try_from(nibble).unwrap_or_default()];
-                    at += 1;
-                }
-                Arc::from(std::str::from_utf8(&text).unwrap_or_default())
-            }
-        }
-    }
-}
-
-/// The number of a UUID that prints as it was.
-fn uuid(text: &str) -> Option<u128> {
-    let bytes: &[u8; 36] = text.as_bytes().try_into().ok()?;
-    let mut number = 0_u128;
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 8 | 13 | 18 | 23) {
-            if *byte != b'-' {
-                return None;
-            }
-            continue;
-        }
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        number = number << 4 | u128::from(digit);
-    }
-    Some(number)
 }
 
 /// Writes a blob; its head is left to the pages. False for a name that no object can have.
@@ -184,9 +132,15 @@ pub(crate) fn with_body(out: &mut Vec<u8>, blob: &[u8], body: Stored<'_>) {
 
 /// Namespace and name.
 pub(crate) fn key(blob: &[u8]) -> (Symbol, &str) {
+    let (namespace, name) = key_bytes(blob);
+    (namespace, text(name))
+}
+
+/// As [`key`], for who only compares.
+pub(crate) fn key_bytes(blob: &[u8]) -> (Symbol, &[u8]) {
     let length = usize::from(u16_at(blob, HEAD + 4));
     let namespace = u32::from_le_bytes(*blob[HEAD..].first_chunk().expect("a blob has a namespace"));
-    (namespace, text(&blob[NAME..NAME + length]))
+    (namespace, &blob[NAME..NAME + length])
 }
 
 /// What tells one version of an object from another.
@@ -390,53 +344,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A moment as the server writes it, to the second, as a number of 14 digits.
-enum Time<'a> {
-    None,
-    Digits(u64),
-    Text(&'a str),
-}
-
-impl<'a> Time<'a> {
-    fn of(text: Option<&'a str>) -> Self {
-        let Some(text) = text else { return Self::None };
-        let digits = text.bytes().filter(u8::is_ascii_digit);
-        let number = digits.fold(0_u64, |number, digit| {
-            number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
-        });
-        if text.len() == 20 && *Self::print(number) == *text {
-            Self::Digits(number)
-        } else {
-            Self::Text(text)
-        }
-    }
-
-    fn flags(&self, is: u16, is_text: u16) -> u16 {
-        match self {
-            Self::None => 0,
-            Self::Digits(_) => is,
-            Self::Text(_) => is_text,
-        }
-    }
-
-    fn put(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::None => {}
-            Self::Digits(number) => put(out, *number),
-            Self::Text(text) => put_text(out, text),
-        }
-    }
-
-    fn print(mut number: u64) -> Arc<str> {
-        let mut text = *b"0000-00-00T00:00:00Z";
-        for at in [18, 17, 15, 14, 12, 11, 9, 8, 6, 5, 3, 2, 1, 0] {
-            text[at] = b"0123456789"[usize::try_from(number % 10).unwrap_or_default()];
-            number /= 10;
-        }
-        Arc::from(std::str::from_utf8(&text).unwrap_or_default())
-    }
-}
-
 fn put_body(out: &mut Vec<u8>, body: Stored<'_>) {
     put(out, body.length as u64);
     if let Some(codec) = body.codec {
@@ -446,7 +353,7 @@ fn put_body(out: &mut Vec<u8>, body: Stored<'_>) {
     out.extend_from_slice(body.bytes);
 }
 
-fn put(out: &mut Vec<u8>, mut number: u64) {
+pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
     loop {
         let low = u8::try_from(number & 0x7f).unwrap_or_default();
         number >>= 7;
@@ -458,7 +365,7 @@ fn put(out: &mut Vec<u8>, mut number: u64) {
     }
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     put(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }

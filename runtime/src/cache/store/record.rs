@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::Store;
 use super::codec::{Codec, Contexts};
 use super::packed::{self, Packed, Uid};
+use crate::cache::fold;
 use crate::delta::{Header, Labels, Version, finalizers_of, owners_of};
 use crate::key::ObjectKey;
 
@@ -123,8 +124,20 @@ impl<'a> Record<'a> {
 }
 
 impl Body {
-    /// Hands the JSON to `read`.
-    pub(crate) fn read<T>(&self, read: impl FnOnce(&[u8]) -> T) -> T {
+    /// Hands the JSON to `read`; `header` is that of the object.
+    pub(crate) fn read<T>(&self, header: &Header, read: impl FnOnce(&[u8]) -> T) -> T {
+        self.read_folded(|body| {
+            if !fold::is_folded(body) {
+                return read(body);
+            }
+            let mut json = Vec::new();
+            fold::unfold(body, header, &mut json);
+            read(&json)
+        })
+    }
+
+    /// Hands the body to `read`, as it was given to the store.
+    pub(crate) fn read_folded<T>(&self, read: impl FnOnce(&[u8]) -> T) -> T {
         match self {
             Self::Plain(bytes) => read(bytes),
             Self::Packed(packed) => packed
@@ -133,15 +146,15 @@ impl Body {
         }
     }
 
-    /// The JSON.
-    pub(crate) fn json(&self) -> Bytes {
+    /// The JSON; `header` is that of the object.
+    pub(crate) fn json(&self, header: &Header) -> Bytes {
         match self {
-            Self::Plain(bytes) => bytes.clone(),
-            Self::Packed(_) => self.read(Bytes::copy_from_slice),
+            Self::Plain(bytes) if !fold::is_folded(bytes) => bytes.clone(),
+            _ => self.read(header, Bytes::copy_from_slice),
         }
     }
 
-    /// How long the JSON is.
+    /// How long the body is.
     pub(crate) fn length(&self) -> usize {
         match self {
             Self::Plain(bytes) => bytes.len(),

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::cache::scanner::{KeepManagers, Scanner};
+use crate::cache::facts::KeepManagers;
+use crate::cache::scanner::Scanner;
 use crate::env::Env;
 use crate::kind::Kind;
 
@@ -41,7 +42,8 @@ impl Rig {
     }
 
     fn json(&self, slot: u32) -> String {
-        let json = self.store.record(slot).body().json();
+        let record = self.store.record(slot);
+        let json = record.body().json(&record.header());
         String::from_utf8(json.to_vec()).expect("text")
     }
 }

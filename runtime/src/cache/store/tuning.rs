@@ -128,7 +128,7 @@ impl Store {
         let step = slots.len().div_ceil(SAMPLES).max(1);
         let chosen = slots.iter().step_by(step);
         chosen
-            .map(|slot| self.record(*slot).body().read(<[u8]>::to_vec))
+            .map(|slot| self.record(*slot).body().read_folded(<[u8]>::to_vec))
             .collect()
     }
 
