@@ -42,6 +42,7 @@ pub(crate) struct Call {
 
 /// The value of a key.
 pub(crate) enum Value {
+    /// `owns`, or `tracks`, which has the same shapes and gives the same rights.
     Owns(Kind, WatchOptions),
     Watches(Kind, Option<FunctionValue>, WatchOptions),
     Live(Kind),
@@ -63,6 +64,8 @@ pub(crate) enum Value {
     OwnEvents(Ident),
     /// A key that stands alone.
     Flag,
+    PreviousManagers(Vec<TokenStream>),
+    Strip(Vec<TokenStream>),
     /// A key whose builder method takes the value as it stands.
     Plain(TokenStream),
     /// A duration.
@@ -110,7 +113,8 @@ fn parse_known(args: &mut Args, arg: &Arg, diag: &mut Diag) -> bool {
     match &*name {
         "for" => parse_for(args, arg, diag),
         "crate" => parse_crate(args, arg, diag),
-        "owns" => parse_owns(args, arg, diag),
+        "owns" => parse_owns(args, arg, "owns", diag),
+        "tracks" => parse_owns(args, arg, "tracks", diag),
         "watches" => parse_watches(args, arg, diag),
         "live" => parse_kinds(args, arg, Value::Live, diag),
         "writes" => parse_kinds(args, arg, Value::Writes, diag),
@@ -173,14 +177,14 @@ fn parse_crate(args: &mut Args, arg: &Arg, diag: &mut Diag) {
     }
 }
 
-/// `owns = K`, `owns = [K, L]`, `owns(K, options…)`.
-fn parse_owns(args: &mut Args, arg: &Arg, diag: &mut Diag) {
+/// `owns = K`, `owns = [K, L]`, `owns(K, options…)`, and the same of `tracks`.
+fn parse_owns(args: &mut Args, arg: &Arg, key: &'static str, diag: &mut Diag) {
     let Some(group) = kinds::options(&arg.shape) else {
         parse_kinds(args, arg, |kind| Value::Owns(kind, WatchOptions::default()), diag);
         return;
     };
-    if let Some((kind, rest)) = kinds::parse_with_rest(group, "owns", "owns(Deployment, metadata_only)", diag) {
-        let options = options::parse(rest, "owns", &kind, keys::OWNS, &mut None, diag);
+    if let Some((kind, rest)) = kinds::parse_with_rest(group, key, &format!("{key}(ConfigMap, metadata_only)"), diag) {
+        let options = options::parse(rest, key, &kind, keys::OWNS, &mut None, diag);
         args.push(arg, Value::Owns(kind, options));
     }
 }

@@ -16,6 +16,7 @@ use crate::path::CratePath;
 /// Keys that take a list of keys: the struct of these, one of its fields, and whether a kind stands before them.
 const LISTS: &[(&str, &str, &str, bool)] = &[
     ("owns", "OwnsKeys", "predicate", true),
+    ("tracks", "OwnsKeys", "predicate", true),
     ("watches", "WatchesKeys", "map", true),
     ("rbac", "RbacKeys", "group", false),
     ("backoff", "BackoffKeys", "min", false),

@@ -108,7 +108,8 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
     match &call.value {
         Value::Owns(kind, options) if options.is_empty() => quote!(.#key::<#kind>()),
         Value::Owns(kind, options) => {
-            let (owns_with, calls) = (method("owns_with"), watch_options(kind, options, krate));
+            let owns_with = method(&format!("{key}_with"));
+            let calls = watch_options(kind, options, krate);
             let metadata_only = options.metadata_only.as_ref().map(|key| quote!(.#key()));
             quote!(.#owns_with::<#kind>(|__w| __w #metadata_only #calls))
         }
@@ -146,6 +147,11 @@ fn builder_call(call: &Call, krate: &CratePath) -> TokenStream {
         }
         Value::OwnEvents(variant) => quote!(.#key(#krate::declaration::OwnEvents::#variant)),
         Value::Flag => quote!(.#key()),
+        Value::PreviousManagers(names) => {
+            let previous_manager = method("previous_manager");
+            quote!(#(.#previous_manager(#names))*)
+        }
+        Value::Strip(paths) => quote!(.#key([#(#paths),*])),
         Value::Plain(value) => quote!(.#key(#value)),
         Value::Duration(duration) => quote!(.#key(#duration)),
     }
@@ -159,6 +165,7 @@ fn watch_options(kind: &Kind, options: &WatchOptions, krate: &CratePath) -> Toke
     });
     let labels = options.labels.as_ref().map(|(key, text)| quote!(.#key(#text)));
     let fields = options.fields.as_ref().map(|(key, text)| quote!(.#key(#text)));
+    let strip = options.strip.as_ref().map(|(key, paths)| quote!(.#key([#(#paths),*])));
     let adopt = options.adopt.as_ref().map(|(key, adopt)| {
         let adopt = match adopt {
             Adopt::Always => quote!(Always),
@@ -166,7 +173,7 @@ fn watch_options(kind: &Kind, options: &WatchOptions, krate: &CratePath) -> Toke
         };
         quote!(.#key(#krate::declaration::Adopt::#adopt))
     });
-    quote!(#predicate #labels #fields #adopt)
+    quote!(#predicate #labels #fields #strip #adopt)
 }
 
 /// What the watch's functions are given.

@@ -6,6 +6,7 @@ use crate::args::Known;
 pub(crate) const CONTROLLER: Known = &[
     ("for", "for = App"),
     ("owns", "owns = Deployment"),
+    ("tracks", "tracks = ConfigMap"),
     ("watches", "watches(Secret, map = users_of)"),
     ("live", "live = Node"),
     ("writes", "writes = Secret"),
@@ -22,6 +23,7 @@ pub(crate) const CONTROLLER: Known = &[
     ("event_filter", "event_filter = generation_changed"),
     ("labels", "labels = \"app=web\""),
     ("fields", "fields = \"metadata.name=web\""),
+    ("strip", "strip = [\"status\"]"),
     ("workers", "workers = 4"),
     ("backoff", "backoff(min = \"5ms\", max = \"1000s\")"),
     ("rate_limit", "rate_limit(per_second = 10, burst = 100)"),
@@ -30,6 +32,7 @@ pub(crate) const CONTROLLER: Known = &[
     ("finalizer", "finalizer = \"example.com/cleanup\""),
     ("name", "name = \"app\""),
     ("field_manager", "field_manager = \"app-operator\""),
+    ("previous_managers", "previous_managers = [\"old-operator/app\"]"),
     ("needs_leader", "needs_leader = false"),
     ("warmup", "warmup"),
     ("own_events", "own_events = skip"),
@@ -106,6 +109,7 @@ pub(crate) const OWNS: Known = &[
     ("adopt", "adopt = always"),
     ("labels", "labels = \"app=web\""),
     ("fields", "fields = \"metadata.name=web\""),
+    ("strip", "strip = [\"status\"]"),
 ];
 
 /// Keys after the kind in `watches(K, …)`.
@@ -115,6 +119,7 @@ pub(crate) const WATCHES: Known = &[
     ("metadata_only", "metadata_only"),
     ("labels", "labels = \"app=web\""),
     ("fields", "fields = \"metadata.name=web\""),
+    ("strip", "strip = [\"status\"]"),
 ];
 
 /// Keys of `rbac(…)`.

@@ -22,6 +22,8 @@ pub(crate) struct WatchOptions {
     pub(crate) labels: Option<(syn::Ident, TokenStream)>,
     /// `fields = "…"`.
     pub(crate) fields: Option<(syn::Ident, TokenStream)>,
+    /// `strip = ["…"]`.
+    pub(crate) strip: Option<(syn::Ident, Vec<TokenStream>)>,
     /// `adopt = …`.
     pub(crate) adopt: Option<(syn::Ident, Adopt)>,
 }
@@ -42,6 +44,7 @@ impl WatchOptions {
             && self.metadata_only.is_none()
             && self.labels.is_none()
             && self.fields.is_none()
+            && self.strip.is_none()
             && self.adopt.is_none()
     }
 }
@@ -65,6 +68,11 @@ pub(super) fn parse(
             );
         }
         let in_other = match (outer, &*arg.name()) {
+            ("tracks", "map") => Some(format!(
+                "`tracks` maps to the primary whose uid the label names: write `watches({}, {})` for another mapping",
+                kind.text(),
+                unknown::own_words(&arg, "map = users_of")
+            )),
             ("owns", "map") => Some(format!(
                 "`owns` maps to the controller owner: write `watches({}, {})` for another mapping",
                 kind.text(),
@@ -122,6 +130,11 @@ fn parse_option(
             let text = value_of(arg, example, diag)
                 .and_then(|v| literals::text(v, example, value::check_field_selector, diag));
             set_once(&mut options.fields, text.map(|t| (key, t)), arg, diag);
+        }
+        "strip" => {
+            let paths =
+                value_of(arg, example, diag).and_then(|v| literals::texts(v, example, value::check_strip_path, diag));
+            set_once(&mut options.strip, paths.map(|p| (key, p)), arg, diag);
         }
         "adopt" => {
             let adopt = value_of(arg, example, diag).and_then(|v| parse_adopt(v, diag));

@@ -32,6 +32,12 @@ pub(super) fn parse(arg: &Arg, diag: &mut Diag) -> Option<Option<Value>> {
         "retired_finalizers" => value_of(arg, example, diag)
             .and_then(|v| literals::texts(v, example, value::check_finalizer, diag))
             .map(Value::RetiredFinalizers),
+        "previous_managers" => value_of(arg, example, diag)
+            .and_then(|v| literals::texts(v, example, value::check_field_manager, diag))
+            .map(Value::PreviousManagers),
+        "strip" => value_of(arg, example, diag)
+            .and_then(|v| literals::texts(v, example, value::check_strip_path, diag))
+            .map(Value::Strip),
         "event_filter" => value_of(arg, example, diag)
             .and_then(|v| options::parse_predicate(&v, diag))
             .map(Value::EventFilter),

@@ -111,7 +111,7 @@ fn renamed(arg: &Arg, key: &str) -> Arg {
 fn rewritten(arg: &Arg, key: &str) -> String {
     let example = example(keys::CONTROLLER, key);
     let takes_list = example.starts_with(&format!("{key}("));
-    let takes_kinds = matches!(key, "owns" | "live" | "writes" | "updates");
+    let takes_kinds = matches!(key, "owns" | "tracks" | "live" | "writes" | "updates");
     match &arg.shape {
         Shape::Value(value) if !takes_list && (takes_kinds || fits(example, value)) => {
             format!("{key} = {}", spaced(value))

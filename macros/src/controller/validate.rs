@@ -19,6 +19,7 @@ pub(crate) fn check(args: &Args, diag: &mut Diag) {
     check_single_keys_once(&calls, diag);
     check_kinds_once(&calls, diag);
     check_owned_not_written(&calls, diag);
+    check_owned_not_tracked(&calls, diag);
     check_backoff_order(&calls, diag);
     check_finalizer_not_retired(&calls, diag);
     check_warmup_waits(&calls, diag);
@@ -64,6 +65,29 @@ fn check_kinds_once(calls: &[&Call], diag: &mut Diag) {
             None => format!("{} = {}", call.key, kind.text()),
         };
         diag.error(kind, format!("`{written}` is given twice: keep one"));
+    }
+}
+
+/// `#[controller(for = App, owns = Secret, tracks = Secret)]`
+fn check_owned_not_tracked(calls: &[&Call], diag: &mut Diag) {
+    let mut names = Names::default();
+    let mut owned = BTreeSet::new();
+    for call in calls.iter().filter(|call| call.key == "owns") {
+        owned.extend(owned_kind(call).map(|kind| names.canonical(kind)));
+    }
+    for call in calls.iter().filter(|call| call.key == "tracks") {
+        if let Some(kind) = owned_kind(call)
+            && owned.contains(&names.canonical(kind))
+        {
+            diag.error(
+                kind,
+                format!(
+                    "`{0}` is owned already: keep `owns = {0}` for children beside the primary, or `tracks = {0}` for \
+                     those elsewhere",
+                    kind.text()
+                ),
+            );
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) type Check = fn(&str) -> Result<(), String>;
 
 mod duration;
 mod names;
+mod path;
 mod selector;
 mod timestamp;
 
@@ -16,5 +17,6 @@ pub(crate) use names::{
     check_api_group, check_api_version, check_dns_label, check_field_manager, check_finalizer, check_kind,
     check_object_name, check_reason, check_resource, check_url, check_url_verb, check_verb,
 };
+pub(crate) use path::check_strip_path;
 pub(crate) use selector::{check_field_selector, check_label_selector};
 pub(crate) use timestamp::check_timestamp;

@@ -11,6 +11,8 @@ pub struct ControllerKeys {
     /// `owns = Deployment`, `owns = [Deployment, Service]`, `owns(Secret, metadata_only)`: watched, mapped to its
     /// controller owner, and writable.
     pub owns: Anything,
+    /// `tracks = ConfigMap`: as `owns`, for children in other namespaces or of another scope, told by a label.
+    pub tracks: Anything,
     /// `watches(Secret, map = users_of)`: watched; the function answers the keys that a change wakes.
     pub watches: Anything,
     /// `live = Node`: read live, not watched.
@@ -31,6 +33,8 @@ pub struct ControllerKeys {
     pub labels: Anything,
     /// `fields = "metadata.name=web"`: watches only primary objects that match.
     pub fields: Anything,
+    /// `strip = ["status"]`: what is never kept of primary objects.
+    pub strip: Anything,
     /// `workers = 4`: concurrent reconciles. Default: 1.
     pub workers: Anything,
     /// `backoff(min = "5ms", max = "1000s")`: delays after failures of one key.
@@ -47,6 +51,8 @@ pub struct ControllerKeys {
     pub name: Anything,
     /// `field_manager = "app-operator"`: field manager of applies. Default: `<operator>/<name>`.
     pub field_manager: Anything,
+    /// `previous_managers = ["old-operator/app"]`: earlier field managers, whose fields are taken over.
+    pub previous_managers: Anything,
     /// `needs_leader = false`: runs on every replica.
     pub needs_leader: Anything,
     /// `warmup`: fills the caches before the replica leads.
@@ -57,7 +63,7 @@ pub struct ControllerKeys {
     pub retired_finalizers: Anything,
 }
 
-/// Keys after the kind in `owns(K, …)`.
+/// Keys after the kind in `owns(K, …)` and `tracks(K, …)`.
 #[derive(Debug, Default)]
 pub struct OwnsKeys {
     /// `predicate = generation_changed`: filter for this watch.
@@ -70,6 +76,8 @@ pub struct OwnsKeys {
     pub labels: Anything,
     /// `fields = "metadata.name=web"`: watches only objects that match.
     pub fields: Anything,
+    /// `strip = ["status"]`: what is never kept.
+    pub strip: Anything,
 }
 
 /// Keys after the kind in `watches(K, …)`.
@@ -85,6 +93,8 @@ pub struct WatchesKeys {
     pub labels: Anything,
     /// `fields = "metadata.name=web"`: watches only objects that match.
     pub fields: Anything,
+    /// `strip = ["status"]`: what is never kept.
+    pub strip: Anything,
 }
 
 /// Keys of `rbac(…)`.

@@ -16,6 +16,7 @@ const FINALIZER: &str = "demo.dev/files";
     watches(ConfigMap, map = apps_of, predicate = object(has_data) & resource_version_changed()),
     watches(Secret, map = users_of, fields = "type=Opaque"),
     live = Node,
+    tracks(NetworkPolicy, strip = ["metadata.annotations['example.com/large']"]),
     writes = Namespace,
     updates = [Deployment],
     rbac(group = "apps", resources = ["deployments/scale"], verbs = ["get", "update"]),
@@ -32,6 +33,8 @@ const FINALIZER: &str = "demo.dev/files";
     finalizer = FINALIZER,
     name = "everything",
     field_manager = "demo-everything",
+    previous_managers = ["demo-old", "kubectl-client-side-apply"],
+    strip = ["status"],
     needs_leader = false,
     own_events = skip,
     retired_finalizers = ["demo.dev/old"],
@@ -78,7 +81,8 @@ fn every_key_reaches_the_declaration() {
             "Job",
             "Secret",
             "ConfigMap",
-            "Secret"
+            "Secret",
+            "NetworkPolicy"
         ]
     );
     assert_eq!(declared.watches[3].adopt, Adopt::Labels("app=web".to_owned()));
@@ -89,6 +93,17 @@ fn every_key_reaches_the_declaration() {
     assert_eq!(declared.watches[7].fields.as_deref(), Some("type=Opaque"));
     assert_eq!(declared.watches[0].labels.as_deref(), Some("demo.dev/managed=true"));
     assert_eq!(declared.watches[0].fields.as_deref(), Some("metadata.name!=skipped"));
+    let stripped = |at: usize| {
+        declared.watches[at]
+            .strip
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert!(declared.watches[8].role.is_tracked());
+    assert_eq!(stripped(8), ["metadata.annotations['example.com/large']"]);
+    assert_eq!(stripped(0), ["status"]);
+    assert_eq!(declared.previous_managers, ["demo-old", "kubectl-client-side-apply"]);
     assert_eq!((declared.workers, declared.needs_leader), (4, false));
     assert_eq!(declared.own_events, kubewright::declaration::OwnEvents::Skip);
     assert_eq!(declared.retired_finalizers, ["demo.dev/old"]);
