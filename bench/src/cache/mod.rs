@@ -88,6 +88,18 @@ const RSS_20K_CUSTOM: Case = case(
     "MB",
     Limit::AtMost(30.0),
 );
+const RSS_PER_CUSTOM: Case = case(
+    "rss-per-custom",
+    "resident memory for each of 50 000 custom resources of 1.5 KB; peer: kube-runtime's store",
+    "bytes",
+    Limit::None,
+);
+const CPU_CUSTOM: Case = case(
+    "cpu-synced-custom",
+    "CPU time from the start until 50 000 custom resources are cached",
+    "s",
+    Limit::None,
+);
 const RSS_PER_SECRET: Case = case(
     "rss-per-secret",
     "resident memory for each of 10 000 Secrets of random data; peer: the length of its JSON",
@@ -138,6 +150,7 @@ const EVENT_IN_FLIGHT: Case = case(
 );
 
 const CUSTOM: usize = 20_000;
+const MANY_CUSTOM: usize = 50_000;
 const SECRETS: usize = 10_000;
 const EVENTS: usize = 10_000;
 /// How long a process is left alone before its memory is looked at.
@@ -163,6 +176,22 @@ pub(crate) async fn run(options: &Options) -> Result<bool, Failure> {
         let server = Server::start(Objects::Custom, CUSTOM, options.seed).await?;
         let whole = async || Ok(settled(&server, Side::Ours).await?.worker.resident()? / 1024.0);
         suite.measure(RSS_20K_CUSTOM, whole).await?;
+    }
+    if suite.wants(&RSS_PER_CUSTOM) || suite.wants(&CPU_CUSTOM) {
+        let server = Server::start(Objects::Custom, MANY_CUSTOM, options.seed).await?;
+        let (mut ours, mut peer) = (Turns::default(), Turns::default());
+        for _ in 0..suite.samples(&RSS_PER_CUSTOM) {
+            ours.add(&server, Side::Ours).await?;
+            peer.add(&server, Side::Peer).await?;
+        }
+        for (case, ours, peer) in [
+            (RSS_PER_CUSTOM, &ours.each, &peer.each),
+            (CPU_CUSTOM, &ours.cpu, &peer.cpu),
+        ] {
+            if suite.wants(&case) {
+                suite.record(&case, ours, peer)?;
+            }
+        }
     }
     if suite.wants(&RSS_PER_SECRET) {
         let server = Server::start(Objects::Secrets, SECRETS, options.seed).await?;

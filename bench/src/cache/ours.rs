@@ -11,7 +11,7 @@ use kubewright::k8s_openapi::api::core::v1::Pod;
 use kubewright::kube::Client;
 use kubewright::manager::{Options as ManagerOptions, Shutdown};
 use kubewright::{
-    Action, Context, Declaration, Declare, Env, Kind, Manager, Predicate, Reconciler, Result, predicates,
+    Action, Context, Declaration, Declare, Env, Kind, Manager, Predicate, Reads, Reconciler, Result, predicates,
 };
 use tokio::time::sleep;
 
@@ -22,7 +22,8 @@ use crate::Failure;
 
 /// A cache of ours; its task runs until the process ends.
 pub(crate) struct Ours {
-    informer: Option<Informer>,
+    /// An informer alone, and the way to the server.
+    informer: Option<(Informer, Transport)>,
     what: What,
     objects: u64,
 }
@@ -52,11 +53,12 @@ fn store(client: Client, options: &Options) -> Ours {
     let env = Env::system();
     let transport = Transport::new(client, env.clone());
     let compress = options.side == Side::Ours;
-    let informers = Informers::with_compression(transport, env, KeepManagers::of("bench", &[]), compress);
+    let keep = KeepManagers::of("bench", &[]);
+    let informers = Informers::with_compression(transport.clone(), env, keep, compress);
     let informer = informers.informer(&InformerSpec::all(&kind(&options.plural)));
     tokio::spawn(async move { informers.run(std::future::pending()).await });
     Ours {
-        informer: Some(informer),
+        informer: Some((informer, transport)),
         what: options.what,
         objects: options.count,
     }
@@ -87,7 +89,7 @@ fn run(client: Client, options: &Options, with: impl FnOnce(Manager) -> Manager)
 }
 
 /// Reads each Pod once, and again when its generation changes.
-struct Once;
+pub(super) struct Once;
 
 impl Declare for Once {
     type Primary = Pod;
@@ -96,6 +98,8 @@ impl Declare for Once {
         d.for_::<Pod>().name("once").event_filter(changed())
     }
 }
+
+impl Reads<Pod> for Once {}
 
 impl Reconciler for Once {
     async fn reconcile(&self, pod: Arc<Pod>, _: &Context<Self>) -> Result<Action> {
@@ -172,7 +176,7 @@ fn changed() -> Predicate {
 
 impl Cache for Ours {
     async fn synced(&self) {
-        if let Some(informer) = &self.informer {
+        if let Some((informer, _)) = &self.informer {
             return informer.synced().await;
         }
         let counted = if self.what == What::Twenty { &HEARD } else { &RECONCILES };
@@ -182,16 +186,14 @@ impl Cache for Ours {
     }
 
     fn lists(&self) -> u64 {
-        let status = self.informer.as_ref().map(Informer::status);
+        let status = self.informer.as_ref().map(|(informer, _)| informer.status());
         // One that has begun is not done.
         status.map_or(0, |status| status.lists - u64::from(!status.healthy))
     }
 
     async fn reads(&self) -> std::result::Result<Vec<f64>, Failure> {
-        let informer = self
-            .informer
-            .as_ref()
-            .ok_or("reads are measured on an informer alone")?;
-        reads::measure(informer)
+        let alone = self.informer.as_ref();
+        let (informer, transport) = alone.ok_or("reads are measured on an informer alone")?;
+        reads::measure(informer, transport)
     }
 }

@@ -11,23 +11,45 @@ use kube_runtime::reflector::{self, Store};
 use kube_runtime::watcher::{self, Event, watcher};
 use kube_runtime::{Controller, WatchStreamExt as _, predicates};
 use kubewright::k8s_openapi::api::core::v1::Pod;
-use kubewright::kube::{Api, Client};
+use kubewright::kube::api::{ApiResource, GroupVersionKind, Object};
+use kubewright::kube::{Api, Client, Resource};
 use tokio::time::sleep;
 
+use super::objects::{DatabaseSpec, DatabaseStatus, GROUP, PLURAL};
 use super::work::{Cache, EVENTS, RECONCILES, What};
 use crate::Failure;
 
-/// A store of Pods; its task runs until the process ends.
-pub(crate) struct Peer {
-    store: Store<Pod>,
+/// A store; its task runs until the process ends.
+pub(crate) struct Peer<K: Resource<DynamicType: Eq + std::hash::Hash + Clone> + 'static> {
+    store: Store<K>,
     what: What,
 }
+
+/// The custom kind as its author would have it as Rust types.
+type Database = Object<DatabaseSpec, DatabaseStatus>;
 
 /// Lists that have ended.
 static LISTS: AtomicU64 = AtomicU64::new(0);
 
+/// Starts caching custom resources.
+pub(crate) fn store_of_custom(client: Client) -> Peer<Database> {
+    let group = GroupVersionKind::gvk(GROUP, "v1", "Database");
+    let resource = ApiResource::from_gvk_with_plural(&group, PLURAL);
+    let writer = reflector::store::Writer::new(resource.clone());
+    let store = writer.as_reader();
+    let databases = watcher(Api::<Database>::all_with(client, &resource), watcher::Config::default())
+        .default_backoff()
+        .reflect(writer)
+        .applied_objects();
+    tokio::spawn(databases.for_each(|_| async {}));
+    Peer {
+        store,
+        what: What::Store,
+    }
+}
+
 /// Starts caching Pods.
-pub(crate) fn start(client: Client, what: What) -> Peer {
+pub(crate) fn start(client: Client, what: What) -> Peer<Pod> {
     let (store, writer) = reflector::store();
     let pods = watcher(Api::<Pod>::all(client), watcher::Config::default())
         .default_backoff()
@@ -60,7 +82,10 @@ async fn reconcile(pod: Arc<Pod>, _: Arc<()>) -> Result<Action, Infallible> {
     Ok(Action::await_change())
 }
 
-impl Cache for Peer {
+impl<K> Cache for Peer<K>
+where
+    K: Resource<DynamicType: Eq + std::hash::Hash + Clone + Send + Sync> + Clone + Send + Sync + 'static,
+{
     async fn synced(&self) {
         // Fails only where the writer is gone, and it never is.
         let _ = self.store.wait_until_ready().await;

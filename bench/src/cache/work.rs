@@ -9,6 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::objects::PLURAL;
 use super::{ours, peer};
 use crate::Failure;
 
@@ -81,6 +82,7 @@ pub(crate) async fn run(options: &Options) -> Result<bool, Failure> {
     say("ready", &[]);
     lines.recv().await.ok_or("a worker is told to go")?;
     match options.side {
+        Side::Peer if options.plural == PLURAL => serve(peer::store_of_custom(client), lines).await,
         Side::Peer => serve(peer::start(client, options.what), lines).await,
         Side::Ours | Side::Plain => serve(ours::start(client, options), lines).await,
     }

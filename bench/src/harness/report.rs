@@ -31,7 +31,6 @@ pub(crate) enum Limit {
     /// Our median is at most this, in the case's unit.
     AtMost(f64),
     /// Nothing: the figure is for information.
-    #[allow(dead_code, reason = "for suites with figures that have no limit")]
     None,
 }
 

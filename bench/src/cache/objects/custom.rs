@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use kubewright::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde::Deserialize;
+
 use super::{Chance, SIBLINGS};
 
 /// The API group of the custom kind.
@@ -56,4 +59,49 @@ pub(crate) fn custom(seed: u64, index: usize) -> String {
         1024 + chance.below(60_000),
     );
     text
+}
+
+/// The spec, as its author would have it.
+#[derive(Clone, Debug, Deserialize)]
+#[allow(dead_code, reason = "held in memory is all that it is for")]
+pub(crate) struct DatabaseSpec {
+    backup: Backup,
+    engine: String,
+    replicas: i32,
+    storage: Storage,
+    users: Vec<User>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[allow(dead_code, reason = "as above")]
+struct Backup {
+    bucket: String,
+    retention: i32,
+    schedule: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[allow(dead_code, reason = "as above")]
+struct Storage {
+    class: String,
+    size: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(dead_code, reason = "as above")]
+struct User {
+    grants: Vec<String>,
+    name: String,
+    secret_ref: String,
+}
+
+/// The status.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(dead_code, reason = "as above")]
+pub(crate) struct DatabaseStatus {
+    conditions: Vec<Condition>,
+    endpoint: String,
+    phase: String,
 }

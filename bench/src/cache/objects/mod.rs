@@ -6,7 +6,7 @@ mod pods;
 mod secrets;
 
 pub(crate) use chance::Chance;
-pub(crate) use custom::{GROUP, PLURAL, custom};
+pub(crate) use custom::{DatabaseSpec, DatabaseStatus, GROUP, PLURAL, custom};
 pub(crate) use pods::{pod, pod_at};
 pub(crate) use secrets::secret;
 

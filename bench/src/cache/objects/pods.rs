@@ -64,7 +64,7 @@ impl Owner {
         Self {
             shape: group % 3,
             namespace: format!("{team}-{}", chance.below(20)),
-            app: format!("{team}-{part}-{}", chance.suffix(3)),
+            app: format!("{part}-{}", chance.suffix(5)),
             part,
             hash: chance.suffix(10),
             uid: chance.uid(),
@@ -117,7 +117,8 @@ pub(crate) fn pod_at(seed: u64, index: usize, version: u64, times: usize) -> Str
         chance.uid(),
         labels(&owner, &name, index)
     );
-    if chance.below(4) == 0 {
+    let annotated = chance.below(8) == 0;
+    if annotated {
         let _ = write!(
             text,
             ",\"annotations\":{{\"checksum/config\":\"{}\",\"prometheus.io/port\":\"{}\",\"prometheus.io/scrape\":\"true\"}}",
@@ -132,20 +133,20 @@ pub(crate) fn pod_at(seed: u64, index: usize, version: u64, times: usize) -> Str
         owner.name(),
         owner.uid
     );
-    managed_fields(&mut text, &owner, &created, &chance.time());
+    let variables = variables(&mut chance, &owner);
+    managed_fields(&mut text, &owner, &variables, annotated, &created, &chance.time());
     text.push_str("},\"spec\":");
     let image = format!(
-        "{}/{}-{}:{}.{}.{}-{}",
+        "{}/{}:{}.{}.{}-{}",
         chance.one(&REGISTRIES),
         owner.app,
-        owner.part,
         chance.below(9),
         chance.below(40),
         chance.below(20),
         chance.hex(7)
     );
     let node = format!("node-{}-{}", chance.one(&["a", "b", "c"]), chance.below(500));
-    spec(&mut text, &mut chance, &owner, &name, &image, &node);
+    spec(&mut text, &mut chance, &owner, &variables, &name, &image, &node);
     text.push_str(",\"status\":");
     status(&mut text, &mut chance, &owner, &image, &created, times);
     text.push('}');
@@ -154,9 +155,7 @@ pub(crate) fn pod_at(seed: u64, index: usize, version: u64, times: usize) -> Str
 
 fn labels(owner: &Owner, name: &str, index: usize) -> String {
     let (app, part) = (&owner.app, owner.part);
-    let common = format!(
-        "\"app.kubernetes.io/component\":\"{part}\",\"app.kubernetes.io/instance\":\"{app}\",\"app.kubernetes.io/name\":\"{app}\""
-    );
+    let common = format!("\"app.kubernetes.io/instance\":\"{app}\",\"app.kubernetes.io/name\":\"{part}\"");
     match owner.shape {
         0 => format!("{{{common},\"pod-template-hash\":\"{}\"}}", owner.hash),
         1 => format!(
@@ -171,46 +170,98 @@ fn labels(owner: &Owner, name: &str, index: usize) -> String {
     }
 }
 
-/// The entries of the controller that made the Pod and of the kubelet that runs it.
-fn managed_fields(text: &mut String, owner: &Owner, created: &str, reported: &str) {
-    let own_labels = match owner.shape {
-        0 => "\"f:pod-template-hash\":{}",
-        1 => {
-            "\"f:apps.kubernetes.io/pod-index\":{},\"f:controller-revision-hash\":{},\"f:statefulset.kubernetes.io/pod-name\":{}"
-        }
-        _ => "\"f:batch.kubernetes.io/controller-uid\":{},\"f:batch.kubernetes.io/job-name\":{}",
+/// The names of a container's variables.
+fn variables(chance: &mut Chance, owner: &Owner) -> Vec<&'static str> {
+    let first = chance.below(VARIABLES.len());
+    let count = 1 + if owner.shape == 0 { chance.below(2) } else { 0 };
+    (first..first + count)
+        .map(|at| VARIABLES[at % VARIABLES.len()])
+        .collect()
+}
+
+/// The entries of the controller that made the Pod and of the kubelet that runs it: each field of the template that the
+/// controller set, lists that are maps by their keys.
+fn managed_fields(
+    text: &mut String,
+    owner: &Owner,
+    variables: &[&str],
+    annotated: bool,
+    created: &str,
+    reported: &str,
+) {
+    let annotations = if annotated {
+        r#""f:annotations":{".":{},"f:checksum/config":{},"f:prometheus.io/port":{},"f:prometheus.io/scrape":{}},"#
+    } else {
+        ""
+    };
+    let (generated, own_labels) = match owner.shape {
+        0 => (r#""f:generateName":{},"#, r#""f:pod-template-hash":{}"#),
+        1 => (
+            "",
+            r#""f:apps.kubernetes.io/pod-index":{},"f:controller-revision-hash":{},"f:statefulset.kubernetes.io/pod-name":{}"#,
+        ),
+        _ => (
+            r#""f:generateName":{},"#,
+            r#""f:batch.kubernetes.io/controller-uid":{},"f:batch.kubernetes.io/job-name":{}"#,
+        ),
     };
     let _ = write!(
         text,
-        ",\"managedFields\":[{{\"manager\":\"kube-controller-manager\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"{created}\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{{\"f:metadata\":{{\"f:generateName\":{{}},\"f:labels\":{{\".\":{{}},\"f:app.kubernetes.io/component\":{{}},\"f:app.kubernetes.io/instance\":{{}},\"f:app.kubernetes.io/name\":{{}},{own_labels}}},\"f:ownerReferences\":{{\".\":{{}},\"k:{{\\\"uid\\\":\\\"{}\\\"}}\":{{}}}}}},\"f:spec\":{{\"f:containers\":{{\"k:{{\\\"name\\\":\\\"{}\\\"}}\":{{\".\":{{}},\"f:env\":{{}},\"f:image\":{{}},\"f:imagePullPolicy\":{{}},\"f:name\":{{}},\"f:ports\":{{\".\":{{}},\"k:{{\\\"containerPort\\\":{},\\\"protocol\\\":\\\"TCP\\\"}}\":{{\".\":{{}},\"f:containerPort\":{{}},\"f:name\":{{}},\"f:protocol\":{{}}}}}},\"f:resources\":{{\".\":{{}},\"f:limits\":{{\".\":{{}},\"f:memory\":{{}}}},\"f:requests\":{{\".\":{{}},\"f:cpu\":{{}},\"f:memory\":{{}}}}}},\"f:terminationMessagePath\":{{}},\"f:terminationMessagePolicy\":{{}}}}}},\"f:dnsPolicy\":{{}},\"f:enableServiceLinks\":{{}},\"f:restartPolicy\":{{}},\"f:schedulerName\":{{}},\"f:securityContext\":{{}},\"f:terminationGracePeriodSeconds\":{{}}}}}}}}",
-        owner.uid, owner.part, owner.port
+        r#","managedFields":[{{"manager":"kube-controller-manager","operation":"Update","apiVersion":"v1","time":"{created}","fieldsType":"FieldsV1","fieldsV1":{{"f:metadata":{{{annotations}{generated}"f:labels":{{".":{{}},"f:app.kubernetes.io/instance":{{}},"f:app.kubernetes.io/name":{{}},{own_labels}}},"f:ownerReferences":{{".":{{}},"k:{{\"uid\":\"{}\"}}":{{}}}}}},"f:spec":{{"f:automountServiceAccountToken":{{}},"f:containers":{{"k:{{\"name\":\"{}\"}}":{{".":{{}},"f:env":{{".":{{}}"#,
+        owner.uid, owner.part
     );
+    for variable in variables {
+        let _ = write!(
+            text,
+            r#","k:{{\"name\":\"{variable}\"}}":{{".":{{}},"f:name":{{}},"f:value":{{}}}}"#
+        );
+    }
+    let probe = if owner.shape == 0 {
+        r#""f:readinessProbe":{".":{},"f:failureThreshold":{},"f:httpGet":{".":{},"f:path":{},"f:port":{},"f:scheme":{}},"f:periodSeconds":{},"f:successThreshold":{},"f:timeoutSeconds":{}},"#
+    } else {
+        ""
+    };
+    let (host, subdomain) = match owner.shape {
+        1 => (r#""f:hostname":{},"#, r#""f:subdomain":{},"#),
+        _ => ("", ""),
+    };
     let _ = write!(
         text,
-        ",{{\"manager\":\"kubelet\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"{reported}\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{{\"f:status\":{{\"f:conditions\":{{"
+        r#"}},"f:image":{{}},"f:imagePullPolicy":{{}},"f:name":{{}},"f:ports":{{".":{{}},"k:{{\"containerPort\":{},\"protocol\":\"TCP\"}}":{{".":{{}},"f:containerPort":{{}},"f:name":{{}},"f:protocol":{{}}}}}},{probe}"f:resources":{{".":{{}},"f:limits":{{".":{{}},"f:memory":{{}}}},"f:requests":{{".":{{}},"f:cpu":{{}},"f:memory":{{}}}}}},"f:terminationMessagePath":{{}},"f:terminationMessagePolicy":{{}}}}}},"f:dnsPolicy":{{}},"f:enableServiceLinks":{{}},{host}"f:restartPolicy":{{}},"f:schedulerName":{{}},"f:securityContext":{{}},"f:serviceAccount":{{}},"f:serviceAccountName":{{}},{subdomain}"f:terminationGracePeriodSeconds":{{}}}}}}}},{{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"{reported}","fieldsType":"FieldsV1","fieldsV1":{{"f:status":{{"f:conditions":{{"#,
+        owner.port
     );
     for (index, condition) in ["ContainersReady", "Initialized", "Ready"].iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         let _ = write!(
             text,
-            "{comma}\"k:{{\\\"type\\\":\\\"{condition}\\\"}}\":{{\".\":{{}},\"f:lastProbeTime\":{{}},\"f:lastTransitionTime\":{{}},\"f:status\":{{}},\"f:type\":{{}}}}"
+            r#"{comma}"k:{{\"type\":\"{condition}\"}}":{{".":{{}},"f:lastProbeTime":{{}},"f:lastTransitionTime":{{}},"f:status":{{}},"f:type":{{}}}}"#
         );
     }
-    text.push_str("},\"f:containerStatuses\":{},\"f:hostIP\":{},\"f:phase\":{},\"f:podIP\":{},\"f:podIPs\":{\".\":{},\"k:{\\\"ip\\\":\\\"");
-    let _ = write!(text, "10.1.{}.{}", owner.port % 256, owner.port % 254);
-    text.push_str("\\\"}\":{\".\":{},\"f:ip\":{}}},\"f:startTime\":{}}},\"subresource\":\"status\"}]");
+    let _ = write!(
+        text,
+        r#"}},"f:containerStatuses":{{}},"f:hostIP":{{}},"f:phase":{{}},"f:podIP":{{}},"f:podIPs":{{".":{{}},"k:{{\"ip\":\"10.1.{}.{}\"}}":{{".":{{}},"f:ip":{{}}}}}},"f:startTime":{{}}}}}},"subresource":"status"}}]"#,
+        owner.port % 256,
+        owner.port % 254
+    );
 }
 
-fn spec(text: &mut String, chance: &mut Chance, owner: &Owner, name: &str, image: &str, node: &str) {
+#[allow(clippy::too_many_arguments, reason = "each is a part of the text")]
+fn spec(
+    text: &mut String,
+    chance: &mut Chance,
+    owner: &Owner,
+    variables: &[&str],
+    name: &str,
+    image: &str,
+    node: &str,
+) {
     let _ = write!(
         text,
         "{{\"containers\":[{{\"name\":\"{}\",\"image\":\"{image}\",\"ports\":[{{\"name\":\"http\",\"containerPort\":{},\"protocol\":\"TCP\"}}],\"env\":[",
         owner.part, owner.port
     );
-    let first = chance.below(VARIABLES.len());
-    for step in 0..1 + chance.below(3) {
+    for (step, variable) in variables.iter().enumerate() {
         let comma = if step == 0 { "" } else { "," };
-        let variable = VARIABLES[(first + step) % VARIABLES.len()];
         let _ = write!(
             text,
             "{comma}{{\"name\":\"{variable}\",\"value\":\"{}\"}}",
