@@ -108,6 +108,10 @@ impl<K: Object> LivePages<'_, K> {
     /// # Cancel safety
     ///
     /// Safe: nothing is changed, and the page is asked for again.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it awaits, which the standard trait cannot"
+    )]
     pub fn next(&mut self) -> BoxFuture<'_, Result<Option<Vec<Arc<K>>>>> {
         Box::pin(async move {
             let Some(page) = self.pages.next().await else {

@@ -153,7 +153,7 @@ fn unite(fields: &mut Map<String, Value>, more: &Map<String, Value>) {
 mod tests {
     use super::*;
 
-    fn entry(manager: &str, operation: &str, subresource: &str, fields: Value) -> Value {
+    fn entry(manager: &str, operation: &str, subresource: &str, fields: &Value) -> Value {
         let mut entry = json!({
             "manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1",
             "fieldsV1": fields,
@@ -167,26 +167,26 @@ mod tests {
     #[test]
     fn what_earlier_names_own_is_united_with_what_today_s_owns() {
         let entries = [
-            entry("old", "Update", "", json!({ "f:data": { "f:a": {}, "f:b": {} } })),
-            entry("other", "Update", "", json!({ "f:data": { "f:c": {} } })),
+            entry("old", "Update", "", &json!({ "f:data": { "f:a": {}, "f:b": {} } })),
+            entry("other", "Update", "", &json!({ "f:data": { "f:c": {} } })),
             entry(
                 "kubectl-client-side-apply",
                 "Update",
                 "",
-                json!({ "f:metadata": { "f:annotations": {} } }),
+                &json!({ "f:metadata": { "f:annotations": {} } }),
             ),
-            entry("op/app", "Apply", "", json!({ "f:data": { "f:a": {}, "f:d": {} } })),
-            entry("old", "Update", "status", json!({ "f:status": {} })),
+            entry("op/app", "Apply", "", &json!({ "f:data": { "f:a": {}, "f:d": {} } })),
+            entry("old", "Update", "status", &json!({ "f:status": {} })),
         ];
         let earlier = ["old".to_owned(), "kubectl-client-side-apply".to_owned()];
         let taken = taken_over(&entries, "op/app", &earlier, None).expect("something");
         let fields = json!({
             "f:data": { "f:a": {}, "f:b": {}, "f:d": {} }, "f:metadata": { "f:annotations": {} },
         });
-        assert_eq!(taken[0], entry("op/app", "Apply", "", fields));
+        assert_eq!(taken[0], entry("op/app", "Apply", "", &fields));
         assert_eq!(taken[1..], [entries[1].clone(), entries[4].clone()]);
         let status = taken_over(&entries, "op/app-status", &earlier, Some("status")).expect("something");
-        let own = entry("op/app-status", "Apply", "status", json!({ "f:status": {} }));
+        let own = entry("op/app-status", "Apply", "status", &json!({ "f:status": {} }));
         assert_eq!(status[0], own);
         assert_eq!(status.len(), 5);
         assert_eq!(taken_over(&taken, "op/app", &earlier, None), None);

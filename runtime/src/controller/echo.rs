@@ -175,9 +175,8 @@ fn each_own(reasons: &mut Reasons, is_own: impl Fn(&Reason) -> bool) -> bool {
 }
 
 fn is_own<'a>(reason: &Reason, written: impl Iterator<Item = &'a Written>) -> bool {
-    let (kind, key) = match reason {
-        Reason::Changed { kind, key, .. } | Reason::Created { kind, key, .. } => (kind, key),
-        _ => return false,
+    let (Reason::Changed { kind, key, .. } | Reason::Created { kind, key, .. }) = reason else {
+        return false;
     };
     let written = written.filter(|written| written.kind == *kind && written.key == *key);
     match reason {

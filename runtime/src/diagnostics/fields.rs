@@ -229,7 +229,10 @@ fn at<'a>(object: &'a [u8], path: &str) -> Result<Option<&'a [u8]>, JsonError> {
     Ok(None)
 }
 
-fn members(object: &[u8]) -> Result<Vec<(&[u8], &[u8])>, JsonError> {
+/// A key and what it holds, both as they are written.
+type Member<'a> = (&'a [u8], &'a [u8]);
+
+fn members(object: &[u8]) -> Result<Vec<Member<'_>>, JsonError> {
     let mut found = Vec::new();
     Cursor::new(object).members(|key, value| {
         found.push((key, value.raw()?));

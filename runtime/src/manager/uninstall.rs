@@ -77,7 +77,8 @@ impl Manager {
     /// the finalizers of the controllers, retired ones included, go from all others. What is still left after
     /// [`Uninstall::within`], or when `stop` is triggered, is reported. Doing it again goes on where it ended.
     ///
-    /// Runnables and endpoints are not started. With leader election it waits for the Lease, so that no running replica
+    /// Runnables, endpoints and webhooks are not started: take webhook configurations away first, or the server refuses
+    /// writes that it can ask nobody about. With leader election it waits for the Lease, so that no running replica
     /// puts a finalizer back: scale those to zero first.
     ///
     /// The client needs the operator's own rights, and for [`Leftovers::Delete`] the right to delete the primary kinds,
@@ -101,6 +102,7 @@ impl Manager {
         options.leaving = Some(uninstall.leftovers);
         (options.metrics_addr, options.health_addr) = (None, None);
         self.runnables.clear();
+        self.webhooks.clear();
         let witness = Arc::new(Witness::default());
         self.observers.push(Arc::clone(&witness) as Arc<dyn Observer>);
         let survey = Survey {

@@ -113,7 +113,7 @@ impl Version {
         (self.to_hub)(object)
     }
 
-    pub(super) fn from_hub(&self, hub: Value) -> Result<Value, String> {
+    pub(super) fn read_hub(&self, hub: Value) -> Result<Value, String> {
         (self.from_hub)(hub)
     }
 
@@ -183,7 +183,7 @@ impl Conversion {
         if from.kind == to.kind {
             return serde_json::from_slice(object).map_err(|error| error.to_string());
         }
-        to.from_hub(from.to_hub(object)?)
+        to.read_hub(from.to_hub(object)?)
     }
 
     fn version(&self, api_version: &str, kind: &str) -> Result<&Version, String> {

@@ -90,13 +90,10 @@ impl Migration {
         let mut rewritten = 0;
         let mut failed: Vec<String> = Vec::new();
         loop {
-            let page = match self.page(&place).await? {
-                Ok(page) => page,
+            let Ok(page) = self.page(&place).await? else {
                 // The place is no longer known: from the start, where most need no write any more.
-                Err(()) => {
-                    place.clear();
-                    continue;
-                }
+                place.clear();
+                continue;
             };
             for item in page["items"].as_array().into_iter().flatten() {
                 rewritten += 1;

@@ -33,7 +33,7 @@ impl Conversion {
         let mut wrong = Vec::new();
         for version in &self.others {
             let there = |object: &[u8]| version.to_hub(object);
-            let back = |hub: Value| version.from_hub(hub);
+            let back = |hub: Value| version.read_hub(hub);
             let name = version.kind.version();
             let hub = self.hub.kind.version();
             let forth_and_back = |object: &[u8]| back(there(object)?);

@@ -203,7 +203,7 @@ async fn typed_dynamic_and_metadata_reads_of_a_kind_are_served_by_one_informer()
         let reads: Vec<String> = maps
             .iter()
             .filter(|r| r.verb != "patch")
-            .map(|r| r.verb.to_string())
+            .map(|r| r.verb.clone())
             .collect();
         assert_eq!(
             reads,

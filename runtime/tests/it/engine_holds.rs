@@ -279,7 +279,7 @@ async fn whatever_happens_to_network_clock_and_server_the_operator_comes_to_the_
         sleep(Duration::from_secs(60)).await;
         for n in 0..10 {
             let name = format!("default/a{n}");
-            let map = cluster.get::<ConfigMap>(&*name).await;
+            let map = cluster.get::<ConfigMap>(&name).await;
             assert!(map.is_some_and(|map| holds(&map, "6")), "{disturbance:?}: {name}");
         }
         oracles::one_writer_per_lease(&cluster).unwrap_or_else(|v| panic!("{disturbance:?}: {v}"));

@@ -162,7 +162,7 @@ impl Schedule {
         sleep(Duration::from_secs(120)).await;
         for app in self.cluster.list::<App>().await {
             let name = app.name_any();
-            let map = self.cluster.get::<ConfigMap>(&*name).await;
+            let map = self.cluster.get::<ConfigMap>(&name).await;
             assert!(
                 map.as_ref().is_some_and(|map| holds(map, &app.spec.value)),
                 "{name} is {} and its ConfigMap {:?}\n{}",

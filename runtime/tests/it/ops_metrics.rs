@@ -203,22 +203,23 @@ subjects: [{ kind: User, name: prometheus, apiGroup: rbac.authorization.k8s.io }
         (status, String::from_utf8_lossy(&body).into_owned())
     };
     let token = |user: &str| Some(cluster.server().user_token(user, &[]));
+    let prometheus = token("prometheus");
     assert_eq!(ask(None).await.0, 401);
     assert_eq!(ask(Some("nonsense".to_owned())).await.0, 401);
     let (status, text) = ask(token("mallory")).await;
     assert_eq!(status, 403);
     assert!(text.contains("`mallory` may not get /metrics"), "{text}");
-    let (status, text) = ask(token("prometheus")).await;
+    let (status, text) = ask(prometheus.clone()).await;
     assert_eq!(status, 200);
     assert!(text.contains("leader_election_master_status{name=\"op\"} 1"), "{text}");
     let before = cluster.requests().of("tokenreviews").count();
-    assert_eq!(ask(token("prometheus")).await.0, 200);
+    assert_eq!(ask(prometheus.clone()).await.0, 200);
     assert_eq!(
         cluster.requests().of("tokenreviews").count(),
         before,
         "an answer holds for a moment"
     );
     tokio::time::sleep(Duration::from_secs(11)).await;
-    assert_eq!(ask(token("prometheus")).await.0, 200);
+    assert_eq!(ask(prometheus.clone()).await.0, 200);
     assert_eq!(cluster.requests().of("tokenreviews").count(), before + 1);
 }

@@ -71,7 +71,7 @@ impl Editor {
         self.write_file(&whole.replacen('|', "", 1));
         let answer = self.request(
             "textDocument/completion",
-            json!({ "textDocument": { "uri": self.uri }, "position": { "line": line, "character": column } }),
+            &json!({ "textDocument": { "uri": self.uri }, "position": { "line": line, "character": column } }),
         );
         let items = answer["items"].as_array().or_else(|| answer.as_array());
         items.into_iter().flatten().map(item).collect()
@@ -81,7 +81,7 @@ impl Editor {
         let target = package.join("../target/tests/rust-analyzer");
         self.request(
             "initialize",
-            json!({
+            &json!({
                 "processId": std::process::id(),
                 "rootUri": format!("file://{}", package.display()),
                 "capabilities": {
@@ -97,10 +97,10 @@ impl Editor {
                 },
             }),
         );
-        self.notify("initialized", json!({}));
+        self.notify("initialized", &json!({}));
         self.versions = 1;
         let opened = json!({ "uri": self.uri, "languageId": "rust", "version": 1, "text": "" });
-        self.notify("textDocument/didOpen", json!({ "textDocument": opened }));
+        self.notify("textDocument/didOpen", &json!({ "textDocument": opened }));
         self.read_until(|message| {
             message["method"] == "experimental/serverStatus" && message["params"]["quiescent"] == true
         });
@@ -111,11 +111,11 @@ impl Editor {
         let file = json!({ "uri": self.uri, "version": self.versions });
         self.notify(
             "textDocument/didChange",
-            json!({ "textDocument": file, "contentChanges": [{ "text": text }] }),
+            &json!({ "textDocument": file, "contentChanges": [{ "text": text }] }),
         );
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: &Value) -> Value {
         self.ids += 1;
         let id = self.ids;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
@@ -128,7 +128,7 @@ impl Editor {
         answer["result"].take()
     }
 
-    fn notify(&mut self, method: &str, params: Value) {
+    fn notify(&mut self, method: &str, params: &Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 

@@ -183,7 +183,15 @@ fn manifests_are_the_same_each_time_and_can_be_applied() {
             "ClusterRole",
             "ClusterRoleBinding",
             "Role",
-            "RoleBinding"
+            "RoleBinding",
+            // What serving webhooks needs: its certificates, its own configurations, and who calls it where.
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "Role",
+            "RoleBinding",
+            "Service",
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
         ]
     );
 }
@@ -205,10 +213,10 @@ fn a_deployment_is_printed_with_the_image_that_is_given() {
     let output = operator(&["manifests", "--image", "registry.example/app:1", "--replicas", "2"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let objects = kubewright::manifests::documents(&text).expect("valid YAML");
-    let last = objects.last().expect("objects");
-    assert_eq!(last["kind"], "Deployment");
-    assert_eq!(last["spec"]["replicas"], 2);
-    let container = &last["spec"]["template"]["spec"]["containers"][0];
+    let deployment = objects.iter().find(|object| object["kind"] == "Deployment");
+    let deployment = deployment.expect("a Deployment is among them");
+    assert_eq!(deployment["spec"]["replicas"], 2);
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["image"], "registry.example/app:1");
 }
 
@@ -253,7 +261,10 @@ current-context: a
 "
         );
         fs::write(folder.path().join("kubeconfig"), kubeconfig).expect("written");
+        // A client starts tasks of its own.
+        let entered = runtime.enter();
         let installer = Installer::new(server.clone(), connect(&server, &token, "default"), "test");
+        drop(entered);
         runtime.spawn(async move { server.serve(listener, tls, std::future::pending()).await });
         let served = Served {
             runtime,
