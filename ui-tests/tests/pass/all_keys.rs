@@ -150,6 +150,7 @@ fn permissions_follow_from_the_declaration() {
             "demo.dev/apps/finalizers: update",
             "demo.dev/apps/status: patch",
             "events.k8s.io/events: create patch",
+            "networking.k8s.io/networkpolicies: create delete get list patch watch",
             "apps/deployments/scale: get update",
             "/: get",
         ]
